@@ -50,7 +50,8 @@ NAMES = {
     r"struct (?:Again|Body|Over|Ways|Way|Look|Congestion)": "Retransmission, LinkState, HopTarget, CongestionEvent",
     r"Board": "Scoreboard, or what it holds",
     r"go_over|goes_over": "adopt_stream",
-    r"(?:struct|enum|type|class|interface) (?:Asked|Brought|Found|Made|Seen|Told)": "a noun, such as Request",
+    r"Desk|Useless": "QueueState, WaitingPacket",
+    r"(?:struct|enum|type|class|interface) (?:Asked|Brought|Filled|Found|Given|Made|Seen|Taken|Told)": "a noun, such as Request",
     r"fn (?:holding|places_of|usual|reach_of)|def (?:holding|places|_usual|found_to_be)": "a noun or verb",
 }
 

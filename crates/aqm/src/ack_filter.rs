@@ -94,7 +94,7 @@ impl AckFilter {
 
     /// The index of a waiting packet that `newer` makes redundant, if one can be dropped.
     /// `waiting` are the packets of its flow with their indices, oldest first; packets that are no pure ACKs have no header.
-    pub(crate) fn useless(self, waiting: impl Iterator<Item = (usize, Option<AckHeader>)>, newer: &AckHeader) -> Option<usize> {
+    pub(crate) fn redundant(self, waiting: impl Iterator<Item = (usize, Option<AckHeader>)>, newer: &AckHeader) -> Option<usize> {
         let (mut first, mut found, mut last): (Option<(usize, u16)>, u32, Option<usize>) = (None, 0, None);
         for (at, header) in waiting {
             last = Some(at);
@@ -137,14 +137,14 @@ mod tests {
     /// The indices of the ACKs that each of the two filters drops.
     fn dropped(waiting: &[AckHeader], newer: AckHeader) -> [Option<usize>; 2] {
         let waiting: Vec<_> = waiting.iter().copied().map(Some).enumerate().collect();
-        [AckFilter::Filter, AckFilter::Aggressive].map(|filter| filter.useless(waiting.iter().copied(), &newer))
+        [AckFilter::Filter, AckFilter::Aggressive].map(|filter| filter.redundant(waiting.iter().copied(), &newer))
     }
 
     #[test]
     fn an_ack_whose_blocks_are_not_all_within_those_of_a_newer_one_stays() {
         let older = sack(1, &[(10, 20)]);
-        for (blocks, useless) in [([(10, 20)], true), ([(5, 25)], true), ([(11, 25)], false), ([(5, 19)], false), ([(30, 40)], false)] {
-            assert_eq!(dropped(&[older], sack(2, &blocks))[1].is_some(), useless, "{blocks:?}");
+        for (blocks, redundant) in [([(10, 20)], true), ([(5, 25)], true), ([(11, 25)], false), ([(5, 19)], false), ([(30, 40)], false)] {
+            assert_eq!(dropped(&[older], sack(2, &blocks))[1].is_some(), redundant, "{blocks:?}");
         }
     }
 
@@ -156,7 +156,7 @@ mod tests {
         // Sequence numbers wrap around.
         assert_eq!(dropped(&[ack(u32::MAX - 1), ack(u32::MAX)], ack(5)), [Some(0), Some(0)]);
         assert_eq!(dropped(&[ack(5), ack(6)], ack(u32::MAX)), [None, None]);
-        assert_eq!(AckFilter::None.useless([(0, Some(ack(1))), (1, Some(ack(2)))].into_iter(), &ack(3)), None);
+        assert_eq!(AckFilter::None.redundant([(0, Some(ack(1))), (1, Some(ack(2)))].into_iter(), &ack(3)), None);
     }
 
     #[test]
@@ -197,6 +197,6 @@ mod tests {
         assert_eq!(dropped(&[at(1, 9), at(2, 9)], at(3, 8)), [None, None]);
         assert_eq!(dropped(&[at(1, 9), at(2, 9)], at(3, 9)), [Some(0), Some(0)]);
         let between = [(0, Some(ack(1))), (1, None)];
-        assert_eq!(AckFilter::Aggressive.useless(between.into_iter(), &ack(2)), None);
+        assert_eq!(AckFilter::Aggressive.redundant(between.into_iter(), &ack(2)), None);
     }
 }

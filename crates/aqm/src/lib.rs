@@ -70,7 +70,9 @@ pub use classifier::{Classification, DualFilter, Rule};
 pub use controller::ControllerOf;
 pub use counters::{Counters, DropReason, Fate, Subqueue, SubqueueSample};
 pub use disciplines::cake::Diffserv;
-pub use disciplines::discipline::{Arrival, Contents, Desk, Given, Layout, Leaving, Loss, OwnQueues, Queues, Taken, Useless, Waiting};
+pub use disciplines::discipline::{
+    Arrival, Contents, Departure, Layout, Loss, OwnQueues, QueueSetup, QueueState, Queues, RemovedPacket, Waiting, WaitingPacket,
+};
 pub use disciplines::dual::{DualAqm, DualQueues, DualQueuing, LowLatency};
 pub use disciplines::flows::{FlowAqm, FlowQueues, FlowQueuing, Overflow};
 pub use flow_hashes::FlowHashes;

@@ -4,9 +4,9 @@ mod classes;
 
 pub use classes::{ClassConfig, QdiscConfig, Shares};
 
-use crate::disciplines::discipline::{Arrival, Contents, Desk, Discipline, DropsOfEarlier, Given, Loss};
+use crate::disciplines::aqm::AqmDiscipline;
+use crate::disciplines::discipline::{Arrival, Contents, Discipline, DropsOfEarlier, Loss, QueueSetup, QueueState};
 use crate::disciplines::fifo::Fifo;
-use crate::disciplines::filled::Filled;
 use crate::disciplines::flows::{FlowQueues, FlowQueuing};
 use crate::disciplines::host::HostQueues;
 use crate::{
@@ -20,7 +20,7 @@ use sojourn_units::{Duration, Probability, Time};
 /// The simulator uses it if a packet's departure is unknown when the packet arrives; a router would use it with real packets.
 #[derive(Clone, Debug)]
 pub struct Qdisc<P> {
-    desk: Desk,
+    state: QueueState,
     discipline: AnyDiscipline<P>,
     /// Whether it finds queues by the hashes of flows, and needs their groups.
     hashes_flows: bool,
@@ -30,26 +30,26 @@ pub struct Qdisc<P> {
 impl<P: Packet> Qdisc<P> {
     /// An empty queue under `controller`, with the queues of its algorithm.
     pub fn new(mut controller: QueueController) -> Self {
-        let desk = Desk::new(controller.aqm.first_update(), controller.ack_filter);
+        let state = QueueState::new(controller.aqm.first_update(), controller.ack_filter);
         let (layout, has_filters) = (controller.aqm.layout().unwrap_or_default(), !controller.filters.is_empty());
         let discipline = match (controller.host.take(), controller.own_queues()) {
             (Some(host), _) => AnyDiscipline::Host(Box::new(HostQueues::new(host))),
             (None, Some(own)) => AnyDiscipline::Own(own),
-            (None, None) => AnyDiscipline::Fifo(Filled::new(controller, Fifo::default())),
+            (None, None) => AnyDiscipline::Fifo(AqmDiscipline::new(controller, Fifo::default())),
         };
         let knows_groups = layout.knows_groups || (layout.takes_filters && has_filters);
-        Qdisc { desk, discipline, hashes_flows: layout.hashes_flows, knows_groups }
+        Qdisc { state, discipline, hashes_flows: layout.hashes_flows, knows_groups }
     }
 
     /// A queue for each flow under the one algorithm of `controller`.
     /// The algorithm has a single queue elsewhere.
     pub fn with_flow_queues(mut controller: QueueController, queuing: FlowQueuing) -> Self {
-        let desk = Desk::new(controller.aqm.first_update(), controller.ack_filter);
-        let mut given = Given::of(&mut controller);
-        let queues = FlowQueues::new(queuing, &mut given);
-        controller.limit = given.limit;
-        let discipline = AnyDiscipline::Own(Box::new(Filled::new(controller, queues)));
-        Qdisc { desk, discipline, hashes_flows: true, knows_groups: false }
+        let state = QueueState::new(controller.aqm.first_update(), controller.ack_filter);
+        let mut setup = QueueSetup::of(&mut controller);
+        let queues = FlowQueues::new(queuing, &mut setup);
+        controller.limit = setup.limit;
+        let discipline = AnyDiscipline::Own(Box::new(AqmDiscipline::new(controller, queues)));
+        Qdisc { state, discipline, hashes_flows: true, knows_groups: false }
     }
 
     /// Draws from now on as this queue does in another run, if it has not drawn yet.
@@ -90,13 +90,13 @@ impl<P: Packet> Qdisc<P> {
     /// Counts drops of waiting packets that had arrived before `from`.
     pub fn count_drops_of_earlier(&mut self, from: Time) {
         self.children_mut().into_iter().for_each(|child| child.count_drops_of_earlier(from));
-        self.desk.earlier = DropsOfEarlier { from, count: 0 };
+        self.state.earlier = DropsOfEarlier { from, count: 0 };
     }
 
     /// The number of dropped waiting packets that had arrived before a set time.
     /// [`Qdisc::count_drops_of_earlier`] sets it.
     pub fn drops_of_earlier(&self) -> u64 {
-        self.desk.earlier.count + self.children().into_iter().map(Qdisc::drops_of_earlier).sum::<u64>()
+        self.state.earlier.count + self.children().into_iter().map(Qdisc::drops_of_earlier).sum::<u64>()
     }
 
     /// The time at which a packet that is held back may be sent; `None` if none is held back.
@@ -129,31 +129,31 @@ impl<P: Packet> Qdisc<P> {
     /// Packets waiting.
     #[inline]
     pub fn packets(&self) -> u32 {
-        self.desk.held.packets
+        self.state.held.packets
     }
 
     /// Bytes waiting.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        self.desk.held.bytes
+        self.state.held.bytes
     }
 
     /// The time of the algorithm's next update.
     pub fn next_update(&self) -> Time {
-        self.desk.next_update
+        self.state.next_update
     }
 
     /// Runs the algorithm's timer if it has expired.
     /// The host calls this at [`Qdisc::next_update`], before anything else that happens at that time: a timer that runs late sees the queue
     /// as it is now.
     pub fn update(&mut self, now: Time, idle_since: Option<Time>) {
-        self.discipline.get_mut().update(&mut self.desk, now, idle_since);
+        self.discipline.get_mut().update(&mut self.state, now, idle_since);
     }
 
     /// Adds a packet of this size to the backlog that the next arrival finds.
     /// The host calls it if that packet departed at the same instant as the arrival, and the arrival comes first.
     pub fn set_simultaneous_departure(&mut self, size: Option<u32>) {
-        self.desk.departure = size;
+        self.state.departure = size;
     }
 
     /// Offers a packet at `now`.
@@ -167,8 +167,8 @@ impl<P: Packet> Qdisc<P> {
     #[inline]
     pub(crate) fn arrive(&mut self, arrival: Arrival<P>, lost: Loss<P>) {
         match &mut self.discipline {
-            AnyDiscipline::Fifo(fifo) => fifo.enqueue(&mut self.desk, arrival, lost),
-            other => other.get_mut().enqueue(&mut self.desk, arrival, lost),
+            AnyDiscipline::Fifo(fifo) => fifo.enqueue(&mut self.state, arrival, lost),
+            other => other.get_mut().enqueue(&mut self.state, arrival, lost),
         }
         self.check_invariants();
     }
@@ -178,8 +178,8 @@ impl<P: Packet> Qdisc<P> {
     #[inline]
     pub fn dequeue(&mut self, now: Time, mut lost: impl FnMut(P, DropReason)) -> Option<(P, Duration)> {
         let next = match &mut self.discipline {
-            AnyDiscipline::Fifo(fifo) => fifo.dequeue(&mut self.desk, now, &mut lost),
-            other => other.get_mut().dequeue(&mut self.desk, now, &mut lost),
+            AnyDiscipline::Fifo(fifo) => fifo.dequeue(&mut self.state, now, &mut lost),
+            other => other.get_mut().dequeue(&mut self.state, now, &mut lost),
         };
         self.check_invariants();
         next
@@ -190,9 +190,9 @@ impl<P: Packet> Qdisc<P> {
     #[inline]
     fn check_invariants(&self) {
         if cfg!(debug_assertions) {
-            let (held, counters) = (self.desk.held, self.counters());
+            let (held, counters) = (self.state.held, self.counters());
             assert_eq!(held.packets, self.contents().packets(), "packets that wait");
-            assert_eq!(counters.arrived, self.desk.departed + counters.dropped() + u64::from(held.packets), "packets that arrived");
+            assert_eq!(counters.arrived, self.state.departed + counters.dropped() + u64::from(held.packets), "packets that arrived");
             assert_eq!(held.packets == 0, held.bytes == 0, "bytes that wait");
         }
     }
@@ -210,7 +210,7 @@ impl<P: Packet> Qdisc<P> {
         let counters = self.counters();
         let parts: Vec<Subqueue> = self.contents().subqueues();
         let of_parts = parts.iter().fold(Counters::default(), |sum, part| sum.and(&part.counters));
-        counters.arrived == self.desk.departed + counters.dropped() + u64::from(self.contents().packets())
+        counters.arrived == self.state.departed + counters.dropped() + u64::from(self.contents().packets())
             && self.children().into_iter().all(Qdisc::balances)
             && (parts.is_empty() || of_parts == *counters)
     }
@@ -231,10 +231,10 @@ impl<P: Packet> Qdisc<P> {
         if let AnyDiscipline::Classes(classes) = &mut self.discipline {
             return classes.child_of(ack).compare_acks(ack, header);
         }
-        if self.desk.filters_next_ack()
+        if self.state.filters_next_ack()
             && let Some(queue) = self.discipline.get().contents().queue_of(ack)
         {
-            self.desk.compare_acks(queue, ack, header);
+            self.state.compare_acks(queue, ack, header);
         }
     }
 
@@ -273,7 +273,7 @@ impl<P: Packet> Qdisc<P> {
     }
 
     fn has_filter(&self) -> bool {
-        self.desk.ack_filter != AckFilter::None
+        self.state.ack_filter != AckFilter::None
     }
 
     /// The backlog of each of [`Qdisc::subqueues`], in their order.
@@ -348,7 +348,7 @@ impl<P> Clone for Box<dyn Parent<P>> {
 #[derive(Clone, Debug)]
 enum AnyDiscipline<P> {
     /// First in, first out.
-    Fifo(Filled<AnyAqm, Fifo<P>>),
+    Fifo(AqmDiscipline<AnyAqm, Fifo<P>>),
     /// An algorithm with its own queues.
     Own(Box<dyn Discipline<P>>),
     /// A queue of the host.

@@ -50,7 +50,7 @@ macro_rules! registry {
         let _ = $params;
         Vec::new()
     }};
-    (@fill $aqm:ident $controller:ident queues) => { Some(Box::new(Filled::own($controller.with($aqm.clone())))) };
+    (@fill $aqm:ident $controller:ident queues) => { Some(Box::new(AqmDiscipline::own($controller.with($aqm.clone())))) };
     (@fill $aqm:ident $controller:ident $($other:ident)?) => {{
         let _ = $aqm;
         None

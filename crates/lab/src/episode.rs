@@ -48,19 +48,19 @@ impl Observation {
 
 /// The feedback to the sender since the last step, and the agent's decision.
 #[derive(Clone, Copy, Debug)]
-struct Desk {
+struct StepState {
     decision: Option<Decision>,
-    seen: Observation,
+    observation: Observation,
     rtt_sum: f64,
     rtt_count: f64,
     /// Marks in the step: those that the feedback counts, and those that it echoes.
     marks: [f64; 2],
 }
 
-impl Desk {
-    const EMPTY: Desk = Desk {
+impl StepState {
+    const EMPTY: StepState = StepState {
         decision: None,
-        seen: Observation {
+        observation: Observation {
             now: 0.0,
             window: 0.0,
             in_flight: 0.0,
@@ -81,39 +81,39 @@ impl Desk {
     fn take(&mut self, now: Time) -> Observation {
         let rtt = self.rtt_sum / self.rtt_count;
         let marked = if self.marks[0] > 0.0 { self.marks[0] } else { self.marks[1] };
-        let seen = Observation { now: now.as_secs_f64(), rtt, marked, ..self.seen };
-        let kept = Observation { acked: 0.0, lost: 0.0, timeouts: 0.0, ..self.seen };
-        *self = Desk { decision: self.decision, seen: kept, ..Desk::EMPTY };
-        seen
+        let observation = Observation { now: now.as_secs_f64(), rtt, marked, ..self.observation };
+        let next = Observation { acked: 0.0, lost: 0.0, timeouts: 0.0, ..self.observation };
+        *self = StepState { decision: self.decision, observation: next, ..StepState::EMPTY };
+        observation
     }
 }
 
-/// The controller of an agent's sender. It applies the decision on the desk.
+/// The controller of an agent's sender. It applies the agent's latest decision.
 #[derive(Clone, Debug)]
-struct Steered(Arc<Mutex<Desk>>);
+struct AgentController(Arc<Mutex<StepState>>);
 
-impl Steered {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
+impl AgentController {
+    fn state(&self) -> MutexGuard<'_, StepState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Decider for Steered {
+impl Decider for AgentController {
     fn on_ack(&mut self, sample: &RateSample, last: Decision) -> Decision {
-        let mut desk = self.desk();
-        let decision = desk.decision.unwrap_or(last);
+        let mut state = self.state();
+        let decision = state.decision.unwrap_or(last);
         if let Some(rtt) = sample.rtt.map(|rtt| rtt.as_secs_f64()) {
-            desk.rtt_sum += rtt;
-            desk.rtt_count += 1.0;
-            desk.seen.least_rtt = desk.seen.least_rtt.min(rtt);
+            state.rtt_sum += rtt;
+            state.rtt_count += 1.0;
+            state.observation.least_rtt = state.observation.least_rtt.min(rtt);
         }
-        desk.marks[0] += sample.marked;
-        let seen = &mut desk.seen;
-        seen.window = decision.window;
-        seen.in_flight = sample.in_flight;
-        seen.acked += sample.newly_acked;
-        seen.lost += sample.newly_lost;
-        seen.srtt = sample.srtt.as_secs_f64();
+        state.marks[0] += sample.marked;
+        let observation = &mut state.observation;
+        observation.window = decision.window;
+        observation.in_flight = sample.in_flight;
+        observation.acked += sample.newly_acked;
+        observation.lost += sample.newly_lost;
+        observation.srtt = sample.srtt.as_secs_f64();
         decision
     }
 
@@ -122,15 +122,15 @@ impl Decider for Steered {
             return last;
         }
         let restart = Decision { window: 1.0, ..last };
-        let mut desk = self.desk();
-        desk.seen.timeouts += 1.0;
-        desk.seen.window = restart.window;
-        desk.decision = Some(restart);
+        let mut state = self.state();
+        state.observation.timeouts += 1.0;
+        state.observation.window = restart.window;
+        state.decision = Some(restart);
         restart
     }
 
     fn on_mark(&mut self, _event: &Reduction, last: Decision) -> Decision {
-        self.desk().marks[1] += 1.0;
+        self.state().marks[1] += 1.0;
         last
     }
 
@@ -149,14 +149,14 @@ pub struct Episode {
 
 /// One agent of an episode.
 struct Agent {
-    desk: Arc<Mutex<Desk>>,
+    state: Arc<Mutex<StepState>>,
     /// The rate of its flow's path in segments per second.
     path_rate: f64,
 }
 
 impl Agent {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, StepState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -166,15 +166,15 @@ impl Episode {
     /// # Errors
     /// A queue does not fit its link, or nobody supplies the controller of a flow.
     pub fn new(scenario: &Checked, seed: u64, names: &[String]) -> Result<Self, Error> {
-        let desks: Vec<_> = names.iter().map(|_| Arc::new(Mutex::new(Desk::EMPTY))).collect();
-        let supplier = |desk: &Arc<Mutex<Desk>>| {
-            let steered = Steered(Arc::clone(desk));
-            Supplier(Arc::new(move |_| Box::new(steered.clone())))
+        let states: Vec<_> = names.iter().map(|_| Arc::new(Mutex::new(StepState::EMPTY))).collect();
+        let supplier = |state: &Arc<Mutex<StepState>>| {
+            let controller = AgentController(Arc::clone(state));
+            Supplier(Arc::new(move |_| Box::new(controller.clone())))
         };
-        let controllers = names.iter().cloned().zip(desks.iter().map(supplier)).collect();
+        let controllers = names.iter().cloned().zip(states.iter().map(supplier)).collect();
         let simulation = Simulation::with_all_events(scenario, seed, &Laws { controllers, ..Laws::default() })?;
-        let agent = |(name, desk): (&String, _)| Agent { desk, path_rate: path_rate(simulation.plan(), name) };
-        let agents = names.iter().zip(desks).map(agent).collect();
+        let agent = |(name, state): (&String, _)| Agent { state, path_rate: path_rate(simulation.plan(), name) };
+        let agents = names.iter().zip(states).map(agent).collect();
         Ok(Episode { simulation, agents })
     }
 
@@ -194,12 +194,12 @@ impl Episode {
         let until = until.min(self.simulation.plan().duration);
         for (agent, decision) in self.agents.iter().zip(decisions) {
             if decision.is_some() {
-                agent.desk().decision = *decision;
+                agent.state().decision = *decision;
             }
         }
         self.simulation.advance(until, &|| false)?;
         let ended = until == self.simulation.plan().duration;
-        Ok((self.agents.iter().map(|agent| agent.desk().take(until)).collect(), ended))
+        Ok((self.agents.iter().map(|agent| agent.state().take(until)).collect(), ended))
     }
 
     /// Runs to the end and returns the outcome.
@@ -213,9 +213,9 @@ impl Episode {
 
 /// The capacity of a path in segments per second, for the flow with this controller.
 fn path_rate(plan: &Plan, name: &str) -> f64 {
-    let steered = |options: &sojourn_spec::tcp::TcpOptions| matches!(&options.control, sojourn_cc::CcConfig::External(params) if params.controller == name);
+    let is_agent = |options: &sojourn_spec::tcp::TcpOptions| matches!(&options.control, sojourn_cc::CcConfig::External(params) if params.controller == name);
     let of_flow = |flow: &sojourn_scenario::plan::Flow| {
-        let options = plan.tcp(flow).filter(|options| steered(options))?;
+        let options = plan.tcp(flow).filter(|options| is_agent(options))?;
         let rate = |path: &[u32]| {
             let rates = path.iter().filter_map(|&link| plan.link(link).rate);
             rates.map(sojourn_units::Rate::as_bps).min().map_or(f64::INFINITY, |bps| bps as f64)

@@ -75,17 +75,17 @@ pub enum LinkLayer {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum AnyOverhead {
     /// A keyword of `tc-cake`.
-    Of(LinkLayer),
+    Keyword(LinkLayer),
     /// Explicit numbers.
-    Given(Overhead),
+    Numbers(Overhead),
 }
 
 impl AnyOverhead {
-    /// In numbers.
-    pub fn given(self) -> Overhead {
+    /// The overhead in numbers.
+    pub fn overhead(self) -> Overhead {
         match self {
-            AnyOverhead::Of(layer) => layer.overhead(),
-            AnyOverhead::Given(overhead) => overhead,
+            AnyOverhead::Keyword(layer) => layer.overhead(),
+            AnyOverhead::Numbers(overhead) => overhead,
         }
     }
 }
@@ -160,11 +160,11 @@ mod reading {
         }
 
         fn visit_str<E: Error>(self, name: &str) -> Result<AnyOverhead, E> {
-            LinkLayer::deserialize(StrDeserializer::new(name)).map(AnyOverhead::Of)
+            LinkLayer::deserialize(StrDeserializer::new(name)).map(AnyOverhead::Keyword)
         }
 
         fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<AnyOverhead, A::Error> {
-            Overhead::deserialize(MapAccessDeserializer::new(map)).map(AnyOverhead::Given)
+            Overhead::deserialize(MapAccessDeserializer::new(map)).map(AnyOverhead::Numbers)
         }
     }
 }

@@ -8,8 +8,8 @@
 use super::cobalt::{self, Cobalt};
 use crate::disciplines::cake::{CakeQueues, CakeQueuing, QUEUES};
 use crate::{
-    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Diffserv, Dropped, FlowAqm, Given, Layout, Link, Needs, OwnQueues, Packet, PacketView,
-    ParamError,
+    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Diffserv, Dropped, FlowAqm, Layout, Link, Needs, OwnQueues, Packet, PacketView,
+    ParamError, QueueSetup,
 };
 use alloc::vec::Vec;
 use sojourn_units::{AnyOverhead, Duration, Overhead, Rate, Stream, Time};
@@ -68,7 +68,7 @@ impl Params {
         if let Some(bandwidth) = self.bandwidth {
             sojourn_units::range::rate("bandwidth", bandwidth)?;
         }
-        let overhead = self.overhead.map_or(Overhead::default(), AnyOverhead::given);
+        let overhead = self.overhead.map_or(Overhead::default(), AnyOverhead::overhead);
         overhead.check()?;
         let isolates_hosts = self.isolation == Isolation::TripleIsolate;
         let queuing = CakeQueuing { diffserv: self.diffserv, isolates_hosts, bandwidth: self.bandwidth, overhead };
@@ -97,8 +97,8 @@ impl OwnQueues for Cake {
     type Params = Params;
     type Queues<P: Packet> = CakeQueues<P>;
 
-    fn queues<P: Packet>(&self, given: &mut Given) -> CakeQueues<P> {
-        CakeQueues::new(self.queuing, given)
+    fn queues<P: Packet>(&self, setup: &mut QueueSetup) -> CakeQueues<P> {
+        CakeQueues::new(self.queuing, setup)
     }
 
     fn names(params: &Params) -> Vec<&'static str> {

@@ -3,8 +3,8 @@
 //! droptail. Linux limits packets; here the limit may be in bytes too.
 
 use crate::{
-    Aqm, ArrivalVerdict, Backlog, FlowAqm, FlowQueues, FlowQueuing, Given, Layout, Link, Overflow, OwnQueues, Packet, PacketView,
-    ParamError,
+    Aqm, ArrivalVerdict, Backlog, FlowAqm, FlowQueues, FlowQueuing, Layout, Link, Overflow, OwnQueues, Packet, PacketView, ParamError,
+    QueueSetup,
 };
 use sojourn_units::Stream;
 
@@ -39,8 +39,8 @@ impl OwnQueues for DropHead {
     type Params = Params;
     type Queues<P: Packet> = FlowQueues<P>;
 
-    fn queues<P: Packet>(&self, given: &mut Given) -> FlowQueues<P> {
-        FlowQueues::new(DropHead::QUEUE, given)
+    fn queues<P: Packet>(&self, setup: &mut QueueSetup) -> FlowQueues<P> {
+        FlowQueues::new(DropHead::QUEUE, setup)
     }
 }
 

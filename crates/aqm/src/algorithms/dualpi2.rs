@@ -10,8 +10,8 @@
 //! scalable senders get less than classic ones, unless `min_qlen_step` is above 0.
 
 use crate::{
-    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualAqm, DualClass, DualQueues, DualQueuing, Ecn, Given, Layout, Link, LowLatency,
-    Needs, OwnQueues, Packet, PacketView, ParamError,
+    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualAqm, DualClass, DualQueues, DualQueuing, Ecn, Layout, Link, LowLatency, Needs,
+    OwnQueues, Packet, PacketView, ParamError, QueueSetup,
 };
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time, range};
@@ -175,8 +175,8 @@ impl OwnQueues for DualPi2 {
     type Params = Params;
     type Queues<P: Packet> = DualQueues<P>;
 
-    fn queues<P: Packet>(&self, given: &mut Given) -> DualQueues<P> {
-        DualQueues::new(self.queuing, given)
+    fn queues<P: Packet>(&self, setup: &mut QueueSetup) -> DualQueues<P> {
+        DualQueues::new(self.queuing, setup)
     }
 
     fn names(_params: &Params) -> Vec<&'static str> {

@@ -12,8 +12,8 @@
 
 use super::{cpc, flc, fuzzy_red, fuzzy_rtt, led, pd, pi, pi2, pid, pie, rem};
 use crate::{
-    AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, DualAqm, DualClass, DualQueues, DualQueuing, Ecn, Given, Layout, Link,
-    Needs, OwnQueues, Packet, PacketView, ParamError,
+    AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, DualAqm, DualClass, DualQueues, DualQueuing, Ecn, Layout, Link, Needs,
+    OwnQueues, Packet, PacketView, ParamError, QueueSetup,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -161,8 +161,8 @@ impl OwnQueues for DualQ {
     type Params = Params;
     type Queues<P: Packet> = DualQueues<P>;
 
-    fn queues<P: Packet>(&self, given: &mut Given) -> DualQueues<P> {
-        DualQueues::new(self.queuing, given)
+    fn queues<P: Packet>(&self, setup: &mut QueueSetup) -> DualQueues<P> {
+        DualQueues::new(self.queuing, setup)
     }
 
     fn names(_params: &Params) -> Vec<&'static str> {

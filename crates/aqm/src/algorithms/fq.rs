@@ -7,8 +7,8 @@
 
 use super::{Plain, codel};
 use crate::{
-    AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, FlowQueues, FlowQueuing, Given, Layout, Link, Needs,
-    OwnQueues, Packet, PacketView, ParamError,
+    AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, FlowQueues, FlowQueuing, Layout, Link, Needs, OwnQueues,
+    Packet, PacketView, ParamError, QueueSetup,
 };
 use alloc::boxed::Box;
 use alloc::vec;
@@ -101,8 +101,8 @@ impl OwnQueues for Fq {
     type Params = Params;
     type Queues<P: Packet> = FlowQueues<P>;
 
-    fn queues<P: Packet>(&self, given: &mut Given) -> FlowQueues<P> {
-        FlowQueues::new(self.queuing, given)
+    fn queues<P: Packet>(&self, setup: &mut QueueSetup) -> FlowQueues<P> {
+        FlowQueues::new(self.queuing, setup)
     }
 }
 

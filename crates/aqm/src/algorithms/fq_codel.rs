@@ -8,8 +8,8 @@
 use super::ce_threshold::CeThreshold;
 use super::codel::{self, Codel, Rule};
 use crate::{
-    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, FlowQueues, FlowQueuing, Given, Layout, Link, Needs, Overflow,
-    OwnQueues, Packet, PacketView, ParamError,
+    Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, FlowQueues, FlowQueuing, Layout, Link, Needs, Overflow, OwnQueues,
+    Packet, PacketView, ParamError, QueueSetup,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -119,8 +119,8 @@ impl OwnQueues for FqCodel {
     type Params = Params;
     type Queues<P: Packet> = FlowQueues<P>;
 
-    fn queues<P: Packet>(&self, given: &mut Given) -> FlowQueues<P> {
-        FlowQueues::new(self.queuing, given)
+    fn queues<P: Packet>(&self, setup: &mut QueueSetup) -> FlowQueues<P> {
+        FlowQueues::new(self.queuing, setup)
     }
 }
 

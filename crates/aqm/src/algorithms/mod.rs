@@ -1,8 +1,8 @@
 //! The registered algorithms: a file and a line for each.
 
 use crate::controller::ControllerOf;
+use crate::disciplines::aqm::AqmDiscipline;
 use crate::disciplines::discipline::{Discipline, NO_LIMIT};
-use crate::disciplines::filled::Filled;
 use crate::registry::{plain, registry};
 use crate::{
     AnyLaw, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Dropped, FlowAqm, Layout, Link, Needs, OwnQueues, Packet, PacketView,

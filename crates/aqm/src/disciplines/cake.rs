@@ -6,7 +6,7 @@
 
 mod tin;
 
-use crate::disciplines::discipline::{Contents, Desk, Given, Leaving, Queues, Taken, Waiting};
+use crate::disciplines::discipline::{Contents, Departure, QueueSetup, QueueState, Queues, RemovedPacket, Waiting};
 use crate::disciplines::flows::FlowAqm;
 use crate::{Amount, ArrivingAck, Backlog, Fate, FlowHashes, Packet, PacketView, Subqueue, SubqueueSample};
 use alloc::vec::Vec;
@@ -119,13 +119,13 @@ pub struct CakeQueues<P> {
 
 impl<P: Packet> CakeQueues<P> {
     /// Empty queues.
-    pub fn new(queuing: CakeQueuing, given: &mut Given) -> Self {
-        let dscps = core::mem::take(&mut given.dscps);
+    pub fn new(queuing: CakeQueuing, setup: &mut QueueSetup) -> Self {
+        let dscps = core::mem::take(&mut setup.dscps);
         let tin = |(at, share): (usize, &Share)| Tin::new(queuing.rate_of(at), share.shift);
         let tins = queuing.diffserv.shares().iter().enumerate().map(tin).collect();
         CakeQueues {
             queuing,
-            limit: given.take_limit(),
+            limit: setup.take_limit(),
             dscps,
             origins: Vec::new(),
             hashes: FlowHashes::default(),
@@ -279,17 +279,17 @@ impl<P: Packet, A: FlowAqm> Queues<P, A> for CakeQueues<P> {
         self.tins[at].push(now, packet, Sender { hash, host });
     }
 
-    fn pop(&mut self, now: Time, desk: &mut Desk, aqm: &mut A) -> Option<Taken<P>> {
+    fn pop(&mut self, now: Time, state: &mut QueueState, aqm: &mut A) -> Option<RemovedPacket<P>> {
         let (queue, since, packet) = self.take(now, |queue| aqm.on_empty(queue, now))?;
         let view = PacketView { flow: queue, ..PacketView::of(now, &packet) };
         let flow = self.tins[(queue / QUEUES) as usize].flow((queue % QUEUES) as usize);
         let backlog = Backlog { packets: flow.waiting.len() as u32, bytes: flow.bytes, idle_since: None };
-        desk.without(view.size);
-        Some(Taken { since, packet, view, backlog, queue })
+        state.without(view.size);
+        Some(RemovedPacket { since, packet, view, backlog, queue })
     }
 
-    fn leaves(&mut self, packet: &Leaving, fate: Fate) {
-        let &Leaving { queue, size, at, is_earlier } = packet;
+    fn leaves(&mut self, packet: &Departure, fate: Fate) {
+        let &Departure { queue, size, at, is_earlier } = packet;
         self.tins[(queue / QUEUES) as usize].count(size, fate, is_earlier);
         if let (Some(now), Fate::Passed | Fate::Marked) = (at, fate) {
             self.charge(queue, size, now);

@@ -1,8 +1,8 @@
 //! The interface of a discipline: queues, and the order in which their packets are sent.
 //!
 //! A discipline enqueues, dequeues and reports its [`Contents`]. If an [`Aqm`] decides about its packets one at a time, it consists of
-//! [`Queues`], which define how packets join and leave them, and of the algorithm. [`Filled`](super::filled::Filled) adds the rest for all
-//! of them: the decisions, the limit, the ACK filter and the counters. [`Desk`] is the state that every discipline shares.
+//! [`Queues`], which define how packets join and leave them, and of the algorithm. [`AqmDiscipline`](super::aqm::AqmDiscipline) adds the rest for all
+//! of them: the decisions, the limit, the ACK filter and the counters. [`QueueState`] is the state that every discipline shares.
 
 use crate::controller::ControllerOf;
 use crate::{
@@ -38,9 +38,9 @@ pub struct Arrival<P> {
 
 /// The configuration from which the queues of an algorithm are built.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct QueueSetup {
     /// The limit of its queue.
-    /// A discipline that drops waiting packets for room takes it over ([`Given::take_limit`]).
+    /// A discipline that drops waiting packets for room takes it over ([`QueueSetup::take_limit`]).
     pub limit: Amount,
     /// The DSCP of each group of flows.
     pub dscps: Vec<u8>,
@@ -48,10 +48,10 @@ pub struct Given {
     pub filters: Vec<DualFilter>,
 }
 
-impl Given {
+impl QueueSetup {
     pub(crate) fn of<A>(controller: &mut ControllerOf<A>) -> Self {
         let (dscps, filters) = (core::mem::take(&mut controller.dscps), core::mem::take(&mut controller.filters));
-        Given { limit: controller.limit, dscps, filters }
+        QueueSetup { limit: controller.limit, dscps, filters }
     }
 
     /// Takes over the limit; arriving packets are then never refused for it.
@@ -67,7 +67,7 @@ pub struct Layout {
     pub hashes_flows: bool,
     /// The groups of flows ([`Contents::add_place`]). Filters need them too.
     pub knows_groups: bool,
-    /// Filters, which choose among the queues ([`Given::filters`]).
+    /// Filters, which choose among the queues ([`QueueSetup::filters`]).
     pub takes_filters: bool,
 }
 
@@ -81,7 +81,7 @@ pub trait OwnQueues: Aqm + Clone + Debug + Send + Sync + 'static {
     type Queues<P: Packet>: Queues<P, Self>;
 
     /// Empty queues.
-    fn queues<P: Packet>(&self, given: &mut Given) -> Self::Queues<P>;
+    fn queues<P: Packet>(&self, setup: &mut QueueSetup) -> Self::Queues<P>;
 
     /// The names of the subqueues, in the order of [`Contents::subqueues`].
     fn names(params: &Self::Params) -> Vec<&'static str> {
@@ -161,7 +161,7 @@ pub trait Queues<P: Packet, A>: Contents<P> + Clone + 'static {
     fn push(&mut self, now: Time, packet: P);
 
     /// Removes the next packet, about which the algorithm then decides.
-    fn pop(&mut self, now: Time, desk: &mut Desk, aqm: &mut A) -> Option<Taken<P>>;
+    fn pop(&mut self, now: Time, state: &mut QueueState, aqm: &mut A) -> Option<RemovedPacket<P>>;
 
     /// Adapts the algorithm's view of an arriving packet and of the backlog.
     /// The backlog is at first that of all queues.
@@ -175,7 +175,7 @@ pub trait Queues<P: Packet, A>: Contents<P> + Clone + 'static {
     }
 
     /// Reports the fate of a packet that was removed.
-    fn leaves(&mut self, packet: &Leaving, fate: Fate) {
+    fn leaves(&mut self, packet: &Departure, fate: Fate) {
         let _ = (packet, fate);
     }
 
@@ -212,7 +212,7 @@ pub trait Queues<P: Packet, A>: Contents<P> + Clone + 'static {
 
 /// A packet that was removed from its queue.
 #[derive(Debug)]
-pub struct Taken<P> {
+pub struct RemovedPacket<P> {
     /// The time of its arrival.
     pub since: Time,
     /// The packet.
@@ -227,7 +227,7 @@ pub struct Taken<P> {
 
 /// A packet that leaves its queue.
 #[derive(Clone, Copy, Debug)]
-pub struct Leaving {
+pub struct Departure {
     /// Its queue.
     pub queue: u32,
     /// Its size in bytes.
@@ -239,9 +239,9 @@ pub struct Leaving {
     pub is_earlier: bool,
 }
 
-/// A waiting ACK that the next arrival makes redundant.
+/// The place of a waiting packet that is dropped before its turn.
 #[derive(Clone, Copy, Debug)]
-pub struct Useless {
+pub struct WaitingPacket {
     pub(super) queue: u32,
     pub(super) at: usize,
     pub(super) size: u32,
@@ -249,7 +249,7 @@ pub struct Useless {
 
 /// The state of a queue under any discipline: backlog, departures, timer and ACK filter.
 #[derive(Clone, Debug)]
-pub struct Desk {
+pub struct QueueState {
     pub(crate) held: Occupancy,
     pub(crate) departed: u64,
     pub(crate) next_update: Time,
@@ -257,14 +257,14 @@ pub struct Desk {
     /// The arrival still finds it in the queue.
     pub(crate) departure: Option<u32>,
     pub(crate) ack_filter: AckFilter,
-    pub(super) useless: Option<Useless>,
+    pub(super) redundant_ack: Option<WaitingPacket>,
     pub(crate) earlier: DropsOfEarlier,
 }
 
-impl Desk {
+impl QueueState {
     pub(crate) fn new(next_update: Time, ack_filter: AckFilter) -> Self {
         let earlier = DropsOfEarlier { from: Time::NEVER, count: 0 };
-        Desk { held: Occupancy::default(), departed: 0, next_update, departure: None, ack_filter, useless: None, earlier }
+        QueueState { held: Occupancy::default(), departed: 0, next_update, departure: None, ack_filter, redundant_ack: None, earlier }
     }
 
     pub(crate) fn backlog(&self, idle_since: Option<Time>) -> Backlog {
@@ -286,29 +286,29 @@ impl Desk {
         header: &dyn Fn(&P) -> Option<crate::AckHeader>,
     ) {
         let own = queue.iter().enumerate().filter(|(_, (_, other))| other.flow() == ack.flow);
-        let found = self.ack_filter.useless(own.map(|(at, (_, other))| (at, header(other))), &ack.header);
-        self.useless = found.map(|at| Useless { queue: number, at, size: queue[at].1.size() });
+        let found = self.ack_filter.redundant(own.map(|(at, (_, other))| (at, header(other))), &ack.header);
+        self.redundant_ack = found.map(|at| WaitingPacket { queue: number, at, size: queue[at].1.size() });
     }
 
     /// Whether it has an ACK filter. Discards the result of the last search.
     pub(crate) fn filters_next_ack(&mut self) -> bool {
-        self.useless = None;
+        self.redundant_ack = None;
         self.ack_filter != AckFilter::None
     }
 }
 
-/// A discipline as [`Qdisc`](crate::Qdisc) uses it; the queue's [`Desk`] is an argument.
+/// A discipline as [`Qdisc`](crate::Qdisc) uses it; the queue's [`QueueState`] is an argument.
 pub(crate) trait Discipline<P>: Debug + Send + Sync {
     /// Offers a packet. `lost` receives every packet that is lost by this call.
-    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>);
+    fn enqueue(&mut self, state: &mut QueueState, arrival: Arrival<P>, lost: Loss<P>);
 
     /// The next packet to send at `now`, and its sojourn time.
     /// `None` if no packet waits or none may be sent yet.
-    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)>;
+    fn dequeue(&mut self, state: &mut QueueState, now: Time, lost: Loss<P>) -> Option<(P, Duration)>;
 
     /// Runs the timers that have expired by `now`.
-    fn update(&mut self, desk: &mut Desk, now: Time, idle_since: Option<Time>) {
-        let _ = (desk, now, idle_since);
+    fn update(&mut self, state: &mut QueueState, now: Time, idle_since: Option<Time>) {
+        let _ = (state, now, idle_since);
     }
 
     /// The waiting packets.

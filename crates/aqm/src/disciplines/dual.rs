@@ -2,7 +2,7 @@
 //! Source: rfc9332#4.2.2, Linux `sch_dualpi2.c`.
 
 use crate::classifier::{Classifier, Rule};
-use crate::disciplines::discipline::{Contents, Desk, Given, Layout, Leaving, Queues, Taken, Waiting};
+use crate::disciplines::discipline::{Contents, Departure, Layout, QueueSetup, QueueState, Queues, RemovedPacket, Waiting};
 use crate::{Aqm, ArrivingAck, Backlog, DualClass, DualFilter, Ecn, Fate, Packet, PacketView, Subqueue, SubqueueSample};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -147,8 +147,8 @@ pub struct DualQueues<P> {
 
 impl<P: Packet> DualQueues<P> {
     /// Empty queues.
-    pub fn new(queuing: DualQueuing, given: &mut Given) -> Self {
-        let filters = core::mem::take(&mut given.filters);
+    pub fn new(queuing: DualQueuing, setup: &mut QueueSetup) -> Self {
+        let filters = core::mem::take(&mut setup.filters);
         let empty = || Queue { waiting: VecDeque::new(), did: Subqueue::default() };
         let (low_latency, classic) = (empty(), empty());
         let mut queues = DualQueues {
@@ -301,13 +301,13 @@ impl<P: Packet, A: DualAqm> Queues<P, A> for DualQueues<P> {
     }
 
     #[inline]
-    fn pop(&mut self, now: Time, desk: &mut Desk, aqm: &mut A) -> Option<Taken<P>> {
+    fn pop(&mut self, now: Time, state: &mut QueueState, aqm: &mut A) -> Option<RemovedPacket<P>> {
         let (since, packet, class) = self.take()?;
         if let Some(length) = self.take_length() {
             aqm.on_low_latency(length);
         }
         let view = PacketView { class, ..PacketView::of(now, &packet) };
-        Some(Taken { since, packet, view, backlog: desk.without(view.size), queue: u32::from(self.last_is_l4s) })
+        Some(RemovedPacket { since, packet, view, backlog: state.without(view.size), queue: u32::from(self.last_is_l4s) })
     }
 
     fn show(&self, packet: &P, view: &mut PacketView, _backlog: &mut Backlog) {
@@ -323,7 +323,7 @@ impl<P: Packet, A: DualAqm> Queues<P, A> for DualQueues<P> {
     }
 
     #[inline]
-    fn leaves(&mut self, packet: &Leaving, fate: Fate) {
+    fn leaves(&mut self, packet: &Departure, fate: Fate) {
         let did = &mut self.queue(packet.queue == 1).did;
         did.counters.count(packet.size, fate);
         match fate {
@@ -381,13 +381,13 @@ mod tests {
     }
 
     fn empty(queuing: DualQueuing) -> DualQueues<u32> {
-        DualQueues::new(queuing, &mut Given { limit: crate::Amount::Packets(1000), dscps: Vec::new(), filters: Vec::new() })
+        DualQueues::new(queuing, &mut QueueSetup { limit: crate::Amount::Packets(1000), dscps: Vec::new(), filters: Vec::new() })
     }
 
     /// Reports the fate of the packet that was removed last.
     fn leave(queues: &mut DualQueues<u32>, size: u32, fate: Fate, is_earlier: bool) {
         let queue = u32::from(queues.last_is_l4s);
-        Queues::<_, DualQ>::leaves(queues, &Leaving { queue, size, at: Some(Time::ZERO), is_earlier }, fate);
+        Queues::<_, DualQ>::leaves(queues, &Departure { queue, size, at: Some(Time::ZERO), is_earlier }, fate);
     }
 
     /// Whether each of the next `count` packets is from the low-latency queue.

@@ -1,6 +1,6 @@
 //! One queue, first in, first out.
 
-use crate::disciplines::discipline::{Contents, Desk, Queues, Taken, Waiting};
+use crate::disciplines::discipline::{Contents, QueueState, Queues, RemovedPacket, Waiting};
 use crate::{ArrivingAck, Packet, PacketView};
 use sojourn_units::Time;
 
@@ -37,10 +37,10 @@ impl<P: Packet, A> Queues<P, A> for Fifo<P> {
         self.0.push_back((now, packet));
     }
 
-    fn pop(&mut self, now: Time, desk: &mut Desk, _aqm: &mut A) -> Option<Taken<P>> {
+    fn pop(&mut self, now: Time, state: &mut QueueState, _aqm: &mut A) -> Option<RemovedPacket<P>> {
         let (since, packet) = self.0.pop_front()?;
         let view = PacketView::of(now, &packet);
-        Some(Taken { since, packet, view, backlog: desk.without(view.size), queue: 0 })
+        Some(RemovedPacket { since, packet, view, backlog: state.without(view.size), queue: 0 })
     }
 
     fn remove(&mut self, _queue: u32, at: usize) -> Option<(Time, P)> {

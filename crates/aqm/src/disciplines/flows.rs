@@ -1,6 +1,6 @@
 //! A queue for each flow: deficit round robin that serves new flows first (rfc8290).
 
-use crate::disciplines::discipline::{Contents, Desk, Given, Layout, Leaving, NO_LIMIT, Queues, Taken, Waiting};
+use crate::disciplines::discipline::{Contents, Departure, Layout, NO_LIMIT, QueueSetup, QueueState, Queues, RemovedPacket, Waiting};
 use crate::{Amount, Aqm, ArrivingAck, Backlog, Fate, FlowHashes, Packet, PacketView, ParamError};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -127,10 +127,10 @@ struct Batch {
 impl<P: Packet> FlowQueues<P> {
     /// Empty queues.
     /// If the longest queue drops, an arriving packet is always admitted, and a drop makes room afterwards.
-    pub fn new(queuing: FlowQueuing, given: &mut Given) -> Self {
+    pub fn new(queuing: FlowQueuing, setup: &mut QueueSetup) -> Self {
         let empty = || FlowQueue { waiting: VecDeque::new(), bytes: 0, deficit: 0, list: List::None };
         let queues = (0..queuing.queues.max(1)).map(|_| empty()).collect();
-        let limit = if queuing.overflow == Overflow::Arrival { NO_LIMIT } else { given.take_limit() };
+        let limit = if queuing.overflow == Overflow::Arrival { NO_LIMIT } else { setup.take_limit() };
         let hashes = FlowHashes::default();
         FlowQueues { queuing, limit, hashes, queues, new: VecDeque::new(), old: VecDeque::new(), packets: 0, batch: None }
     }
@@ -261,14 +261,14 @@ impl<P: Packet, A: FlowAqm> Queues<P, A> for FlowQueues<P> {
         self.add(now, packet);
     }
 
-    fn pop(&mut self, now: Time, desk: &mut Desk, aqm: &mut A) -> Option<Taken<P>> {
+    fn pop(&mut self, now: Time, state: &mut QueueState, aqm: &mut A) -> Option<RemovedPacket<P>> {
         let (queue, since, packet) = self.take(|queue| {
             aqm.on_empty(queue, now);
         })?;
         let mut view = PacketView::of(now, &packet);
         view.flow = self.hashes.of(view.flow);
-        let left = desk.without(view.size).bytes;
-        Some(Taken { since, packet, view, backlog: self.backlog(queue, left), queue })
+        let left = state.without(view.size).bytes;
+        Some(RemovedPacket { since, packet, view, backlog: self.backlog(queue, left), queue })
     }
 
     fn show(&self, _packet: &P, view: &mut PacketView, backlog: &mut Backlog) {
@@ -278,7 +278,7 @@ impl<P: Packet, A: FlowAqm> Queues<P, A> for FlowQueues<P> {
         }
     }
 
-    fn leaves(&mut self, packet: &Leaving, fate: Fate) {
+    fn leaves(&mut self, packet: &Departure, fate: Fate) {
         if !matches!(fate, Fate::Dropped(_)) {
             self.queues[packet.queue as usize].deficit -= i64::from(packet.size);
         }
@@ -330,14 +330,18 @@ mod tests {
         FlowQueuing { queues: 1024, quantum: 1000, perturbation: 0, overflow: Overflow::HeadOfLongest, shows_all: false };
 
     fn empty(queuing: FlowQueuing) -> FlowQueues<Parcel> {
-        FlowQueues::new(queuing, &mut Given { limit: Amount::Packets(1000), dscps: Vec::new(), filters: Vec::new() })
+        FlowQueues::new(queuing, &mut QueueSetup { limit: Amount::Packets(1000), dscps: Vec::new(), filters: Vec::new() })
     }
 
     /// Sends up to `n` packets and returns their flows.
     fn served(queues: &mut FlowQueues<Parcel>, n: usize) -> Vec<u32> {
         let next = |_| {
             let (queue, _, packet) = queues.take(|_| ())?;
-            Queues::<_, AnyAqm>::leaves(queues, &Leaving { queue, size: packet.1, at: Some(Time::ZERO), is_earlier: false }, Fate::Passed);
+            Queues::<_, AnyAqm>::leaves(
+                queues,
+                &Departure { queue, size: packet.1, at: Some(Time::ZERO), is_earlier: false },
+                Fate::Passed,
+            );
             Some(packet.0)
         };
         (0..n).map_while(next).collect()

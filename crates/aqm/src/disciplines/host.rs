@@ -1,7 +1,7 @@
 //! A queue of the host, such as a kernel's own queue discipline.
 //! [`Qdisc`](crate::Qdisc) hands packets to it, requests the next one whenever the link is free, and counts them.
 
-use super::discipline::{Arrival, Contents, Desk, Discipline, Loss};
+use super::discipline::{Arrival, Contents, Discipline, Loss, QueueState};
 use crate::{Counters, DropReason, Fate, HostDecision, HostQueue, Lost, Packet};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -61,10 +61,10 @@ impl<P: Packet> HostQueues<P> {
     }
 
     /// Counts the packets that the host dropped during a call, at its end.
-    fn end_call(&mut self, desk: &mut Desk, lost: Loss<P>) {
+    fn end_call(&mut self, state: &mut QueueState, lost: Loss<P>) {
         while let Some((Waiting { since, packet, .. }, reason)) = self.next_lost() {
-            desk.earlier.add(since);
-            desk.held.take(packet.size());
+            state.earlier.add(since);
+            state.held.take(packet.size());
             self.counters.count_drop(packet.size(), reason);
             lost(packet, reason);
         }
@@ -92,32 +92,32 @@ impl<P: Packet> HostQueues<P> {
 }
 
 impl<P: Packet> Discipline<P> for HostQueues<P> {
-    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+    fn enqueue(&mut self, state: &mut QueueState, arrival: Arrival<P>, lost: Loss<P>) {
         let Arrival { now, mut packet, .. } = arrival;
         self.counters.count_arrival(packet.size());
-        desk.departure = None;
-        desk.held.add(packet.size());
+        state.departure = None;
+        state.held.add(packet.size());
         let number = self.free.pop().unwrap_or(self.packets.len() as u32);
-        let given = packet.give_to_host();
+        let setup = packet.give_to_host();
         if self.packets.len() == number as usize {
             self.packets.push(None);
         }
-        self.packets[number as usize] = Some(Waiting { since: now, packet, was_marked: given.is_marked });
+        self.packets[number as usize] = Some(Waiting { since: now, packet, was_marked: setup.is_marked });
         self.waiting += 1;
-        self.host.enqueue(now, number, given, &mut self.lost);
-        self.end_call(desk, lost);
+        self.host.enqueue(now, number, setup, &mut self.lost);
+        self.end_call(state, lost);
     }
 
-    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+    fn dequeue(&mut self, state: &mut QueueState, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
         let next = self.next(now);
-        self.end_call(desk, lost);
+        self.end_call(state, lost);
         let (Waiting { since, mut packet, .. }, marked) = next?;
-        desk.held.take(packet.size());
+        state.held.take(packet.size());
         if marked {
             packet.mark();
             self.counters.marked += 1;
         }
-        desk.departed += 1;
+        state.departed += 1;
         Some((packet, now.since(since)))
     }
 

@@ -185,9 +185,10 @@ fn a_classic_packet_that_the_dual_queue_marks_as_it_arrives_stays_in_the_classic
     let mut controller = QueueController::passing().with(MarksEarly(false));
     controller.ecn = true;
     let queuing = DualQueuing { classic_share: 10, packet: 1000, ecn_mask: DualQueuing::L4S, tells_length: false };
-    let queues: DualQueues<Parcel> = DualQueues::new(queuing, &mut Given::of(&mut controller));
-    let (desk, discipline) = (Desk::new(Time::NEVER, AckFilter::None), AnyDiscipline::Own(Box::new(Filled::new(controller, queues))));
-    let mut q = Qdisc { desk, discipline, hashes_flows: false, knows_groups: false };
+    let queues: DualQueues<Parcel> = DualQueues::new(queuing, &mut QueueSetup::of(&mut controller));
+    let (state, discipline) =
+        (QueueState::new(Time::NEVER, AckFilter::None), AnyDiscipline::Own(Box::new(AqmDiscipline::new(controller, queues))));
+    let mut q = Qdisc { state, discipline, hashes_flows: false, knows_groups: false };
     assert_eq!(offer(&mut q, 4, true), []);
     let order: Vec<_> = core::iter::from_fn(|| q.take(Time::ZERO).0).map(|packet| (packet.id, packet.ce)).collect();
     assert_eq!(order, [(0, false), (1, true), (2, false), (3, true)]);
@@ -209,7 +210,8 @@ fn filters_are_asked_about_packets_that_their_ecn_field_leaves_to_the_classic_qu
         filter(&[3], None, DualClass::L4s),
     ];
     let queuing = DualQueuing { classic_share: 10, packet: 100, ecn_mask: DualQueuing::L4S, tells_length: false };
-    let mut queues: DualQueues<Parcel> = DualQueues::new(queuing, &mut Given { limit: Amount::Packets(1000), dscps: Vec::new(), filters });
+    let mut queues: DualQueues<Parcel> =
+        DualQueues::new(queuing, &mut QueueSetup { limit: Amount::Packets(1000), dscps: Vec::new(), filters });
     (0..4).for_each(|group| crate::Contents::add_place(&mut queues, 10 * group, group));
     use DualClass::{Classic as C, L4s as L, LowLatency as U};
     // Of packets that are not ECT, ECT(0), ECT(1) and CE.
@@ -313,9 +315,9 @@ fn a_queue_balances_only_if_each_packet_is_accounted_for_in_each_part_and_in_eac
     };
     let class = |q: &mut Qdisc<Parcel>, change: fn(&mut Qdisc<Parcel>)| q.children_mut().into_iter().for_each(change);
     assert!(balances(&|_| ()));
-    assert!(!balances(&|q| q.desk.departed += 1), "a packet too many has departed");
+    assert!(!balances(&|q| q.state.departed += 1), "a packet too many has departed");
     assert!(!balances(&|q| q.discipline.get_mut().counters_mut().marked += 1), "a mark is in no part");
-    assert!(!balances(&|q| class(q, |q| q.desk.departed += 1)), "in a class");
+    assert!(!balances(&|q| class(q, |q| q.state.departed += 1)), "in a class");
     assert!(
         !balances(&|q| class(q, |q| q.discipline.get_mut().counters_mut().marked += u64::from(!q.subqueues().is_empty()))),
         "in its queues"

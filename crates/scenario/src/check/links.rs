@@ -194,7 +194,7 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
 
 /// Checks the link-layer overhead. An overhead of zero becomes `None`.
 fn overhead(given: Option<AnyOverhead>, field: &str, rate: Option<Rate>) -> Result<Option<Overhead>, Error> {
-    let Some(overhead) = given.map(AnyOverhead::given) else { return Ok(None) };
+    let Some(overhead) = given.map(AnyOverhead::overhead) else { return Ok(None) };
     overhead.check().map_err(|error| Error::parameter(field, error))?;
     if rate.is_none() {
         let got = "an overhead on a link without rate, where packets take no time";

@@ -1,7 +1,7 @@
 //! Converts a queue discipline from `tc`'s syntax to the attributes that the kernel receives.
 
 use super::red;
-use super::table::{Form, Given, KINDS, Kind, OURS, Value, Word, put};
+use super::table::{Argument, Form, KINDS, Kind, OURS, Value, Word, put};
 use crate::ParamError;
 use alloc::format;
 use alloc::string::String;
@@ -59,28 +59,28 @@ impl Qdisc {
         if kind.form == Form::Ours {
             return Ok(Qdisc::ours(own_queue(text).unwrap_or_default()));
         }
-        let mut given: Vec<Given> = Vec::new();
+        let mut arguments: Vec<Argument> = Vec::new();
         while let Some(text) = words.next() {
             let Some(word) = kind.words.iter().find(|word| word.word == text) else {
                 let known = listed(kind.words.iter().map(|word| word.word));
                 return Err(ParamError::new(FIELD, &format!("\"{text}\""), format!("a parameter of {name}: {known}")));
             };
             let is_flag = matches!(word.value, Value::Is(_)) && kind.form != Form::Attributes;
-            if given.iter().any(|earlier| earlier.word.at == word.at && !(is_flag && earlier.word.word != text)) {
+            if arguments.iter().any(|earlier| earlier.word.at == word.at && !(is_flag && earlier.word.word != text)) {
                 return Err(ParamError::new(FIELD, &format!("\"{text}\" twice"), format!("each parameter of {name} once")));
             }
-            given.push(Given { word, value: value_of(word, &mut words)? });
+            arguments.push(Argument { word, value: value_of(word, &mut words)? });
         }
-        Ok(Qdisc { kind: kind.name, options: kind.options(&given)? })
+        Ok(Qdisc { kind: kind.name, options: kind.options(&arguments)? })
     }
 }
 
 impl Kind {
-    fn options(&self, given: &[Given]) -> Result<Vec<u8>, ParamError> {
-        let number = |at: u16| given.iter().find(|one| one.word.at == at).map(|one| one.value);
+    fn options(&self, arguments: &[Argument]) -> Result<Vec<u8>, ParamError> {
+        let number = |at: u16| arguments.iter().find(|one| one.word.at == at).map(|one| one.value);
         let mut bytes = Vec::new();
         match self.form {
-            Form::Attributes => given.iter().for_each(|one| put(&mut bytes, one.word.at, &encoded(one))),
+            Form::Attributes => arguments.iter().for_each(|one| put(&mut bytes, one.word.at, &encoded(one))),
             Form::Fifo => {
                 if let Some(limit) = number(0) {
                     bytes.extend_from_slice(&(limit as u32).to_ne_bytes());
@@ -92,7 +92,7 @@ impl Kind {
                 bytes.resize(bytes.len() + 44, 0);
             }
             Form::Red | Form::Choke => {
-                bytes = red::options(self.form == Form::Choke, given)
+                bytes = red::options(self.form == Form::Choke, arguments)
                     .map_err(|(got, expected)| ParamError::new(FIELD, &format!("{} with {got}", self.name), expected))?
             }
             // Made by `Qdisc::ours`.
@@ -102,11 +102,11 @@ impl Kind {
     }
 }
 
-fn encoded(given: &Given) -> Vec<u8> {
-    match given.word.value {
-        Value::Byte | Value::IsByte(_) => [given.value as u8].to_vec(),
-        Value::Rate64 => given.value.to_ne_bytes().to_vec(),
-        _ => (given.value as u32).to_ne_bytes().to_vec(),
+fn encoded(argument: &Argument) -> Vec<u8> {
+    match argument.word.value {
+        Value::Byte | Value::IsByte(_) => [argument.value as u8].to_vec(),
+        Value::Rate64 => argument.value.to_ne_bytes().to_vec(),
+        _ => (argument.value as u32).to_ne_bytes().to_vec(),
     }
 }
 

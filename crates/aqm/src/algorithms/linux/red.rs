@@ -4,7 +4,7 @@
 //! `tc` computes the table in ticks of 64 ns and the kernel reads it in us. The average therefore falls more slowly in an idle time than
 //! the formula says. This file sends the same table as `tc`.
 
-use super::table::{Given, field, put};
+use super::table::{Argument, field, put};
 use crate::algorithms::red::{TC_BURST, tc_weight_log};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -28,9 +28,9 @@ struct Logs {
 }
 
 /// The options of `red`, or of `choke`, whose thresholds are packets.
-pub(super) fn options(choke: bool, given: &[Given]) -> Result<Vec<u8>, Wrong> {
-    let number = |at: u16| given.iter().find(|one| one.word.at == at).map_or(0, |one| one.value);
-    let flags = given.iter().filter(|one| one.word.at == field::FLAGS).fold(0, |all, one| all | one.value);
+pub(super) fn options(choke: bool, arguments: &[Argument]) -> Result<Vec<u8>, Wrong> {
+    let number = |at: u16| arguments.iter().find(|one| one.word.at == at).map_or(0, |one| one.value);
+    let flags = arguments.iter().filter(|one| one.word.at == field::FLAGS).fold(0, |all, one| all | one.value);
     let limit = number(field::LIMIT);
     if limit == 0 {
         return Err((String::from("no limit"), "a limit"));

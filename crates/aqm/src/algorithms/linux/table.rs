@@ -56,8 +56,8 @@ pub(super) struct Word {
     pub value: Value,
 }
 
-/// A parameter that was given: where it goes, and its value there.
-pub(super) struct Given {
+/// A parameter that was arguments: where it goes, and its value there.
+pub(super) struct Argument {
     pub word: &'static Word,
     pub value: u64,
 }

@@ -75,7 +75,7 @@ fn tins_take_turns_by_their_quanta_without_a_shaper() {
 #[test]
 fn a_shaper_keeps_its_rate_with_the_overhead_and_the_urgent_tin_goes_first() {
     let bandwidth = Rate::from_bps(8_000_000);
-    let overhead = Some(sojourn_units::AnyOverhead::Given(Overhead { per_packet: sojourn_units::Bytes(250), ..Overhead::default() }));
+    let overhead = Some(sojourn_units::AnyOverhead::Numbers(Overhead { per_packet: sojourn_units::Bytes(250), ..Overhead::default() }));
     let params = cake::Params { bandwidth, overhead, diffserv: Diffserv::Diffserv4, ..cake::Params::default() };
     let mut queue = queue(params, 100_000, [0, 8, 46]);
     fill(&mut queue, 0, 0, 1000);
@@ -94,8 +94,8 @@ fn a_shaper_keeps_its_rate_with_the_overhead_and_the_urgent_tin_goes_first() {
 #[test]
 fn flows_have_queues_of_their_own_as_long_as_eight_ways_have_room() {
     let queuing = CakeQueuing { diffserv: Diffserv::BestEffort, isolates_hosts: true, bandwidth: None, overhead: Overhead::default() };
-    let mut given = Given { limit: Amount::Packets(1000), dscps: Vec::new(), filters: Vec::new() };
-    let mut queues: CakeQueues<Parcel> = CakeQueues::new(queuing, &mut given);
+    let mut setup = QueueSetup { limit: Amount::Packets(1000), dscps: Vec::new(), filters: Vec::new() };
+    let mut queues: CakeQueues<Parcel> = CakeQueues::new(queuing, &mut setup);
     let header = crate::AckHeader { connection: 0, number: 0, is_pure: true, echo: 0, timestamps: None, sack: [(0, 0); 4], blocks: 0 };
     let ack = |flow| ArrivingAck { flow, place: 0, ecn: crate::Ecn::NotEct, header };
     for flow in 0..400 {

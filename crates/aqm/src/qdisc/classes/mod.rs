@@ -13,7 +13,7 @@ pub use shares::Shares;
 
 use super::{AnyDiscipline, Parent, Qdisc};
 use crate::classifier::{Classifier, Rule};
-use crate::disciplines::discipline::{Arrival, Contents, Desk, Discipline, Loss, Occupancy};
+use crate::disciplines::discipline::{Arrival, Contents, Discipline, Loss, Occupancy, QueueState};
 use crate::disciplines::flows::FlowQueuing;
 use crate::{AckFilter, Amount, Aqm, ArrivingAck, Counters, Needs, Packet, QueueController, Subqueue, SubqueueSample};
 use alloc::boxed::Box;
@@ -98,8 +98,8 @@ impl<P: Packet> Qdisc<P> {
     /// Empty classes.
     pub fn of_classes(classes: Vec<ClassConfig>) -> Self {
         let classes = Classes::new(classes);
-        let desk = Desk::new(classes.next_update(), AckFilter::None);
-        Qdisc { desk, discipline: AnyDiscipline::Classes(Box::new(classes)), hashes_flows: false, knows_groups: true }
+        let state = QueueState::new(classes.next_update(), AckFilter::None);
+        Qdisc { state, discipline: AnyDiscipline::Classes(Box::new(classes)), hashes_flows: false, knows_groups: true }
     }
 }
 
@@ -318,12 +318,12 @@ fn held<'a, P: Packet>(leaves: impl Iterator<Item = &'a Leaf<P>>) -> (u32, u64) 
 }
 
 impl<P: Packet> Discipline<P> for Classes<P> {
-    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+    fn enqueue(&mut self, state: &mut QueueState, arrival: Arrival<P>, lost: Loss<P>) {
         let Arrival { now, packet, link_is_idle, .. } = arrival;
         let size = packet.size();
         let at = self.group.leaf_of(packet.place(), packet.ecn());
         let class = &mut self.leaves[at];
-        let departure = desk.departure.take().filter(|_| at == self.last);
+        let departure = state.departure.take().filter(|_| at == self.last);
         let idle_since = class.idle_since(link_is_idle, size).filter(|_| departure.is_none());
         if class.qdisc.packets() == 0 {
             class.busy_since = now;
@@ -338,10 +338,10 @@ impl<P: Packet> Discipline<P> for Classes<P> {
             lost(packet, reason);
         });
         counters.marked += class.qdisc.counters().marked - marked;
-        desk.held = self.held();
+        state.held = self.held();
     }
 
-    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+    fn dequeue(&mut self, state: &mut QueueState, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
         let marked = |leaves: &[Leaf<P>]| leaves.iter().map(|class| class.qdisc.counters().marked).sum::<u64>();
         let (before, mut counters) = (marked(&self.leaves), self.counters);
         let next = self.next(now, &mut |packet: P, reason| {
@@ -350,17 +350,17 @@ impl<P: Packet> Discipline<P> for Classes<P> {
         });
         counters.marked += marked(&self.leaves) - before;
         self.counters = counters;
-        desk.held = self.held();
-        desk.departed += u64::from(next.is_some());
+        state.held = self.held();
+        state.departed += u64::from(next.is_some());
         next
     }
 
-    fn update(&mut self, desk: &mut Desk, now: Time, _idle_since: Option<Time>) {
+    fn update(&mut self, state: &mut QueueState, now: Time, _idle_since: Option<Time>) {
         for class in &mut self.leaves {
             let idle_since = (class.qdisc.packets() == 0).then_some(class.empty_since);
             class.qdisc.update(now, idle_since);
         }
-        desk.next_update = self.next_update();
+        state.next_update = self.next_update();
     }
 
     fn contents(&self) -> &dyn Contents<P> {

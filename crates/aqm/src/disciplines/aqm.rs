@@ -1,6 +1,8 @@
 //! Queues under an algorithm that decides about their packets one at a time.
 
-use super::discipline::{Arrival, Contents, Desk, Discipline, Given, Leaving, Loss, OwnQueues, Queues, Taken, Useless};
+use super::discipline::{
+    Arrival, Contents, Departure, Discipline, Loss, OwnQueues, QueueSetup, QueueState, Queues, RemovedPacket, WaitingPacket,
+};
 use crate::controller::ControllerOf;
 use crate::{Aqm, Backlog, Counters, DropReason, Dropped, Fate, Packet, PacketView, SubqueueSample};
 use alloc::boxed::Box;
@@ -10,7 +12,7 @@ use sojourn_units::{Duration, Stream, Time};
 
 /// Queues under the algorithm that decides about their packets.
 #[derive(Clone, Debug)]
-pub(crate) struct Filled<A, Q> {
+pub(crate) struct AqmDiscipline<A, Q> {
     controller: ControllerOf<A>,
     queues: Q,
 }
@@ -18,20 +20,20 @@ pub(crate) struct Filled<A, Q> {
 /// The shortest interval of a timer: a plug-in's interval of zero must not stop the clock.
 const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
 
-impl<A: OwnQueues> Filled<A, ()> {
+impl<A: OwnQueues> AqmDiscipline<A, ()> {
     /// The algorithm with its own queues.
-    pub fn own<P: Packet>(mut controller: ControllerOf<A>) -> Filled<A, A::Queues<P>> {
-        let mut given = Given::of(&mut controller);
-        let queues = controller.aqm.queues(&mut given);
-        controller.limit = given.limit;
-        Filled::new(controller, queues)
+    pub fn own<P: Packet>(mut controller: ControllerOf<A>) -> AqmDiscipline<A, A::Queues<P>> {
+        let mut setup = QueueSetup::of(&mut controller);
+        let queues = controller.aqm.queues(&mut setup);
+        controller.limit = setup.limit;
+        AqmDiscipline::new(controller, queues)
     }
 }
 
-impl<A: Aqm, Q> Filled<A, Q> {
+impl<A: Aqm, Q> AqmDiscipline<A, Q> {
     /// The algorithm with these queues.
     pub fn new(controller: ControllerOf<A>, queues: Q) -> Self {
-        Filled { controller, queues }
+        AqmDiscipline { controller, queues }
     }
 
     /// The algorithm's decision about an arriving packet.
@@ -54,42 +56,42 @@ impl<A: Aqm, Q> Filled<A, Q> {
 
     /// Drops a waiting packet because of another one.
     #[cold]
-    fn drop_at<P: Packet>(&mut self, desk: &mut Desk, place: Useless, reason: DropReason, lost: Loss<P>)
+    fn drop_at<P: Packet>(&mut self, state: &mut QueueState, place: WaitingPacket, reason: DropReason, lost: Loss<P>)
     where
         Q: Queues<P, A>,
     {
         let Some((since, packet)) = self.queues.remove(place.queue, place.at) else { return };
-        self.drop_waiting(desk, (place.queue, since, packet), reason, lost);
+        self.drop_waiting(state, (place.queue, since, packet), reason, lost);
     }
 
     /// Drops a packet that was removed from this queue before its turn.
     /// It arrived at the time `since`.
     #[cold]
-    fn drop_waiting<P: Packet>(&mut self, desk: &mut Desk, (queue, since, packet): (u32, Time, P), reason: DropReason, lost: Loss<P>)
+    fn drop_waiting<P: Packet>(&mut self, state: &mut QueueState, (queue, since, packet): (u32, Time, P), reason: DropReason, lost: Loss<P>)
     where
         Q: Queues<P, A>,
     {
         let size = packet.size();
-        desk.held.take(size);
-        self.queues.leaves(&Leaving { queue, size, at: None, is_earlier: desk.earlier.add(since) }, Fate::Dropped(reason));
+        state.held.take(size);
+        self.queues.leaves(&Departure { queue, size, at: None, is_earlier: state.earlier.add(since) }, Fate::Dropped(reason));
         self.controller.counters.count_drop(size, reason);
         lost(packet, reason);
     }
 }
 
-impl<P: Packet, A, Q> Discipline<P> for Filled<A, Q>
+impl<P: Packet, A, Q> Discipline<P> for AqmDiscipline<A, Q>
 where
     A: Aqm + Clone + Debug + Send + Sync + 'static,
     Q: Queues<P, A>,
 {
     #[inline]
-    fn enqueue(&mut self, desk: &mut Desk, arrival: Arrival<P>, lost: Loss<P>) {
+    fn enqueue(&mut self, state: &mut QueueState, arrival: Arrival<P>, lost: Loss<P>) {
         let Arrival { now, mut packet, idle_since, .. } = arrival;
         let size = packet.size();
-        let (departure, useless) = (desk.departure.take(), desk.useless.take());
-        let mut backlog = departure.map_or(desk.backlog(idle_since), |size| desk.backlog(idle_since).with_packet(size));
-        if let Some(useless) = useless {
-            backlog = backlog.without_packet(useless.size);
+        let (departure, redundant_ack) = (state.departure.take(), state.redundant_ack.take());
+        let mut backlog = departure.map_or(state.backlog(idle_since), |size| state.backlog(idle_since).with_packet(size));
+        if let Some(redundant_ack) = redundant_ack {
+            backlog = backlog.without_packet(redundant_ack.size);
         }
         let admits = self.controller.admits_unasked(size, &backlog);
         let fate = if admits { Fate::Passed } else { self.ask(now, &packet, &backlog) };
@@ -97,56 +99,56 @@ where
         match fate {
             Fate::Dropped(reason) => {
                 if let (Some(position), Some((queue, _))) = (self.controller.take_drawn(), self.queues.looked_into(&packet)) {
-                    self.drop_at(desk, Useless { queue, at: position as usize, size: 0 }, DropReason::Early, lost);
+                    self.drop_at(state, WaitingPacket { queue, at: position as usize, size: 0 }, DropReason::Early, lost);
                 }
                 return lost(packet, reason);
             }
             Fate::Marked => packet.mark(),
             Fate::Passed => {}
         }
-        if let Some(useless) = useless {
-            self.drop_at(desk, useless, DropReason::AckFilter, lost);
+        if let Some(redundant_ack) = redundant_ack {
+            self.drop_at(state, redundant_ack, DropReason::AckFilter, lost);
         }
-        desk.held.add(size);
+        state.held.add(size);
         self.queues.push(now, packet);
         // A packet that finds the link idle goes straight to it.
-        if idle_since.is_none() || desk.held.packets > 1 {
+        if idle_since.is_none() || state.held.packets > 1 {
             let (one, more) = (u32::from(departure.is_some()), u64::from(departure.unwrap_or(0)));
-            while let Some(dropped) = self.queues.make_room(desk.held.packets + one, desk.held.bytes + more) {
+            while let Some(dropped) = self.queues.make_room(state.held.packets + one, state.held.bytes + more) {
                 let (queue, size) = (dropped.0, dropped.2.size());
-                self.drop_waiting(desk, dropped, DropReason::Tail, lost);
+                self.drop_waiting(state, dropped, DropReason::Tail, lost);
                 self.controller.aqm.on_drop(Dropped::FromFull { queue, size, now });
             }
         }
     }
 
     #[inline]
-    fn dequeue(&mut self, desk: &mut Desk, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
+    fn dequeue(&mut self, state: &mut QueueState, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
         loop {
-            let Taken { since, mut packet, view, backlog, queue } = self.queues.pop(now, desk, &mut self.controller.aqm)?;
+            let RemovedPacket { since, mut packet, view, backlog, queue } = self.queues.pop(now, state, &mut self.controller.aqm)?;
             let (size, sojourn) = (view.size, now.since(since));
             let fate = self.controller.decide_departure(&view, sojourn, packet.can_mark(), &backlog);
-            self.queues.leaves(&Leaving { queue, size, at: Some(now), is_earlier: since < desk.earlier.from }, fate);
+            self.queues.leaves(&Departure { queue, size, at: Some(now), is_earlier: since < state.earlier.from }, fate);
             match fate {
                 Fate::Passed => {}
                 Fate::Marked => packet.mark(),
                 Fate::Dropped(reason) => {
-                    desk.earlier.add(since);
+                    state.earlier.add(since);
                     lost(packet, reason);
                     continue;
                 }
             }
-            desk.departed += 1;
+            state.departed += 1;
             return Some((packet, sojourn));
         }
     }
 
-    fn update(&mut self, desk: &mut Desk, now: Time, idle_since: Option<Time>) {
+    fn update(&mut self, state: &mut QueueState, now: Time, idle_since: Option<Time>) {
         let aqm = &mut self.controller.aqm;
-        while desk.next_update <= now {
+        while state.next_update <= now {
             self.queues.before_update(aqm);
-            aqm.on_update(desk.next_update, &desk.backlog(idle_since));
-            desk.next_update = aqm.update_interval().map_or(Time::NEVER, |interval| desk.next_update + interval.max(SHORTEST_INTERVAL));
+            aqm.on_update(state.next_update, &state.backlog(idle_since));
+            state.next_update = aqm.update_interval().map_or(Time::NEVER, |interval| state.next_update + interval.max(SHORTEST_INTERVAL));
         }
     }
 
