@@ -6,7 +6,7 @@
 //! queue of the bottleneck); what is beyond them is lost. A host with sequence numbers and a timer is `crates/sim/src/tcp/`.
 //!
 //! `CC` is a registered controller (`sojourn list cc`) or `halving`, which is defined here.
-use sojourn_cc::{Ack, CongestionController, CongestionEvent, REGISTRY, Signal, Start};
+use sojourn_cc::{Ack, CongestionController, CongestionEvent, REGISTRY, Signal, Start, Window};
 use sojourn_units::{Duration, Time};
 
 /// Segments in flight that fill the path without a queue.
@@ -40,16 +40,12 @@ impl CongestionController for Halving {
         self.cwnd = 1.0;
     }
 
-    fn cwnd(&self) -> f64 {
-        self.cwnd
+    fn window(&self) -> Window {
+        Window { cwnd: self.cwnd, ssthresh: self.ssthresh }
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
         self.cwnd = cwnd;
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
     }
 }
 

@@ -322,17 +322,12 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     }
 
     #[inline]
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd
+    fn window(&self) -> Window {
+        self.window
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
         self.window.cwnd = cwnd;
-    }
-
-    #[inline]
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh
     }
 
     fn limit_of_flight(&self, flight: f64, now: Time) -> f64 {

@@ -322,15 +322,24 @@ pub trait CongestionController {
         event.apply(self);
     }
 
+    /// The congestion window and the slow start threshold.
+    fn window(&self) -> Window;
+
     /// The congestion window in segments. The endpoint sends whole segments within it.
-    fn cwnd(&self) -> f64;
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.window().cwnd
+    }
 
     /// Sets the congestion window.
     /// The endpoint does so after a handshake, after an idle time and at the end of recovery.
     fn set_cwnd(&mut self, cwnd: f64);
 
     /// The slow start threshold in segments.
-    fn ssthresh(&self) -> f64;
+    #[inline]
+    fn ssthresh(&self) -> f64 {
+        self.window().ssthresh
+    }
 
     /// The maximum window in segments that ACKs of `flight` segments allow.
     /// It is `limit` of draft-ietf-ccwg-ratelimited-increase#3. Infinite if only delays set the window. Not called for controllers that use

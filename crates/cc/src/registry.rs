@@ -87,15 +87,11 @@ macro_rules! registry {
                 match self { $(AnyController::$controller(c) => c.on_event(event),)* }
             }
             #[inline]
-            fn cwnd(&self) -> f64 {
-                match self { $(AnyController::$controller(c) => c.cwnd(),)* }
+            fn window(&self) -> Window {
+                match self { $(AnyController::$controller(c) => c.window(),)* }
             }
             fn set_cwnd(&mut self, cwnd: f64) {
                 match self { $(AnyController::$controller(c) => c.set_cwnd(cwnd),)* }
-            }
-            #[inline]
-            fn ssthresh(&self) -> f64 {
-                match self { $(AnyController::$controller(c) => c.ssthresh(),)* }
             }
             fn limit_of_flight(&self, flight: f64, now: Time) -> f64 {
                 match self { $(AnyController::$controller(c) => c.limit_of_flight(flight, now),)* }

@@ -11,7 +11,7 @@ mod probe_rtt;
 
 use crate::controller::same_stream;
 use crate::max_filter::MaxFilter;
-use crate::{Ack, CongestionController, CongestionEvent, Event, LossState, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
+use crate::{Ack, CongestionController, CongestionEvent, Event, LossState, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable, Window};
 use alloc::boxed::Box;
 use extra_acked::ExtraAcked;
 use full_pipe::FullPipe;
@@ -440,8 +440,8 @@ impl CongestionController for Bbr {
         self.0.cwnd = 1.0;
     }
 
-    fn cwnd(&self) -> f64 {
-        self.0.cwnd
+    fn window(&self) -> Window {
+        Window { cwnd: self.0.cwnd, ssthresh: f64::INFINITY }
     }
 
     /// Called after a handshake or a timeout.
@@ -450,10 +450,6 @@ impl CongestionController for Bbr {
         if !self.0.started {
             self.0.initial_cwnd = cwnd;
         }
-    }
-
-    fn ssthresh(&self) -> f64 {
-        f64::INFINITY
     }
 
     fn memory(&self) -> usize {

@@ -19,7 +19,7 @@ use crate::max_filter::MaxFilter;
 use crate::variable::{if_finite, if_known};
 use crate::{
     Ack, CongestionController, CongestionEvent, Event, LossState, LostSegment, Needs, Pacing, ParamError, RateSample, Signal, Start,
-    Variable,
+    Variable, Window
 };
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Stream, Time, range};
@@ -438,8 +438,8 @@ impl CongestionController for Bbr3 {
         self.0.cwnd = 1.0;
     }
 
-    fn cwnd(&self) -> f64 {
-        self.0.cwnd
+    fn window(&self) -> Window {
+        Window { cwnd: self.0.cwnd, ssthresh: f64::INFINITY }
     }
 
     /// Called after a handshake or a timeout.
@@ -448,10 +448,6 @@ impl CongestionController for Bbr3 {
         if !self.0.initialized {
             self.0.initial_cwnd = cwnd;
         }
-    }
-
-    fn ssthresh(&self) -> f64 {
-        f64::INFINITY
     }
 
     fn memory(&self) -> usize {

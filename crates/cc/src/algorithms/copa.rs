@@ -3,7 +3,7 @@
 
 use crate::max_filter::MaxFilter;
 use crate::silence::Silence;
-use crate::{Ack, CongestionController, CongestionEvent, Event, Needs, Pacing, ParamError, Start, Variable};
+use crate::{Ack, CongestionController, CongestionEvent, Event, Needs, Pacing, ParamError, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
@@ -208,16 +208,12 @@ impl CongestionController for Copa {
         state.lost_in_round = true;
     }
 
-    fn cwnd(&self) -> f64 {
-        self.0.cwnd
+    fn window(&self) -> Window {
+        Window { cwnd: self.0.cwnd, ssthresh: f64::INFINITY }
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
         self.0.cwnd = cwnd;
-    }
-
-    fn ssthresh(&self) -> f64 {
-        f64::INFINITY
     }
 
     fn limit_of_flight(&self, _flight: f64, _now: Time) -> f64 {

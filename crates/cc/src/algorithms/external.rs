@@ -4,7 +4,7 @@
 //! It is called at every ACK, at most once per window at losses and at marks, and at timeouts. It returns a window and a pacing rate. The
 //! endpoint changes its window only after a handshake and a timeout. Without a decider the window is constant.
 
-use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Event, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
+use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Event, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable, Window};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -157,16 +157,12 @@ impl CongestionController for External {
         }
     }
 
-    fn cwnd(&self) -> f64 {
-        self.0.last.window
+    fn window(&self) -> Window {
+        Window { cwnd: self.0.last.window, ssthresh: self.0.ssthresh }
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
         self.0.last.window = cwnd;
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.0.ssthresh
     }
 
     fn memory(&self) -> usize {

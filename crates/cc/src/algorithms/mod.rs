@@ -1,7 +1,7 @@
 //! The registered congestion controllers: one file each, and one line each in the registry.
 
 use crate::registry::registry;
-use crate::{About, Ack, CongestionController, CongestionEvent, Event, LostSegment, Needs, Pacing, ParamError, RateSample, Start};
+use crate::{About, Ack, CongestionController, CongestionEvent, Event, LostSegment, Needs, Pacing, ParamError, RateSample, Start, Window};
 use alloc::vec::Vec;
 use sojourn_units::Time;
 

@@ -216,16 +216,12 @@ impl CongestionController for State {
         self.window = Window::after_timeout(window / 2.0);
     }
 
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd
+    fn window(&self) -> Window {
+        self.window
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
         self.window.cwnd = cwnd;
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh
     }
 
     fn needs(&self) -> Needs {

@@ -359,16 +359,12 @@ impl CongestionController for State {
         self.window = Window::after_timeout(self.params.beta_loss * window);
     }
 
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd
+    fn window(&self) -> Window {
+        self.window
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
         self.window.cwnd = cwnd.max(1.0);
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh
     }
 
     fn needs(&self) -> Needs {

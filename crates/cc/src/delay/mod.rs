@@ -105,16 +105,12 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
     }
 
     #[inline]
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd
+    fn window(&self) -> Window {
+        self.window
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
         self.window.cwnd = cwnd.max(1.0);
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh
     }
 
     fn memory(&self) -> usize {
