@@ -152,6 +152,8 @@ def test_latex_has_the_labels_and_numbers_of_the_page(ran: tuple[Path, Outcome],
     numbers = re.findall(r"\d[\d.]* \$\\pm\$ [\d.]+", in_words)
     assert [number.replace("$\\pm$", "±") for number in numbers] == re.findall(r"\d[\d.]* ± [\d.]+", plain)
     assert "DropTail" in body
+    assert body.count(r"\textbf{") == plain.count("**") // 2 > 0
+    assert r"\textcolor{gray}{" in body
     claims = (tmp_path / "tables" / "claims.tex").read_text(encoding="utf-8")
     assert r"use & It costs at most a tenth of the link & $<$ 0.1 &" in claims
 
