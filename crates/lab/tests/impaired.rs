@@ -100,7 +100,8 @@ fn packets_with_bit_errors_count_as_lost_by_their_flow_and_not_by_the_link() {
     assert!(corrupted > 100 && found.links.iter().all(|link| link.dropped.impaired == Some(0)));
 }
 
-/// Every datagram is duplicated before a link with classes. The second group comes second, so that its hops are not the first.
+/// Every datagram is duplicated before a link with classes.
+/// The hops of the second group are not the first.
 #[test]
 fn a_copy_enters_the_class_of_its_group() {
     let text = r#"

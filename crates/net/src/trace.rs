@@ -219,7 +219,8 @@ impl Memory for WaitTrace {
 mod tests {
     use super::*;
 
-    /// Each sample has 5 numbers of the queue and 4 of each of its parts, and 4 lists of a number have room for 4 of 8 bytes.
+    /// A sample has five numbers of the queue, and four of each of its parts.
+    /// A list of one number has room for four of 8 bytes.
     #[test]
     fn a_trace_of_a_queue_counts_the_memory_of_its_parts() {
         let mut trace = QueueTrace::new(Duration::from_millis(1));

@@ -297,7 +297,8 @@ impl QueueState {
     }
 }
 
-/// A discipline as [`Qdisc`](crate::Qdisc) uses it; the queue's [`QueueState`] is an argument.
+/// A discipline as [`Qdisc`](crate::Qdisc) uses it.
+/// The queue's [`QueueState`] is an argument.
 pub(crate) trait Discipline<P>: Debug + Send + Sync {
     /// Offers a packet. `lost` receives every packet that is lost by this call.
     fn enqueue(&mut self, state: &mut QueueState, arrival: Arrival<P>, lost: Loss<P>);
