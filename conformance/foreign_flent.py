@@ -70,4 +70,4 @@ _RESULTS: dict[str, dict[str, Any]] = {
         "about": {"UDP upload": {"UNITS": "bits/s", "MEAN_VALUE": 9_000_000}},
         "metadata": {"TEST_PARAMETERS": {"udp_pktsize": "1200"}, "NAME": "../udp"},
     },
-}  # fmt: skip
+}

@@ -56,14 +56,16 @@ PATIENCE = 300.0
 MEMORY = 3 << 30
 """Memory limit in bytes of the process that reads the files."""
 
-VALUES = [
-    "0", "-1", "1e400", "-1e400", "nan", "inf", '""', '"\\u0000"', "9" * 5000, "1_0", "0x7fffffffffffffff", "true",
-    "[]", "{}", "[[]]", "2026-01-01", "1979-05-27T07:32:00Z", '"10 Mbit/s"', '"99999999999999 Gbit/s"', '"-5 ms"',
-    '"1e300 s"', '"../x"', '"/dev/null"', '"a\\nb"', '"' + "x" * 3000 + '"', "[" * 300 + "]" * 300, "[" * 3000,
-    '["a", 1]', "18446744073709551616", '{ uniform = ["1 s", "0 s"] }', '{ aqm = "red", min = nan }', "0.1", "1e-320",
-    '"\\U0010FFFF"', "'''", '"* "', '"*"', '{ a = { a = { a = 1 } } }', '"10**400"', '"abs(1"', '"0**-1"',
-    "[1, [2, [3]]]", '"0 s"', '"1 packets"', '"65536 B"',
-]  # fmt: skip
+# Two spaces are between two values.
+WRITTEN = r"""
+0  -1  1e400  -1e400  nan  inf  ""  "\u0000"  1_0  0x7fffffffffffffff  true  []  {}  [[]]  2026-01-01
+1979-05-27T07:32:00Z  "10 Mbit/s"  "99999999999999 Gbit/s"  "-5 ms"  "1e300 s"  "../x"  "/dev/null"  "a\nb"
+["a", 1]  18446744073709551616  { uniform = ["1 s", "0 s"] }  { aqm = "red", min = nan }  0.1  1e-320
+"\U0010FFFF"  '''  "* "  "*"  { a = { a = { a = 1 } } }  "10**400"  "abs(1"  "0**-1"  [1, [2, [3]]]  "0 s"
+"1 packets"  "65536 B"
+"""
+VALUES = [value for line in WRITTEN.strip().splitlines() for value in line.split("  ")]
+VALUES += ["9" * 5000, '"' + "x" * 3000 + '"', "[" * 300 + "]" * 300, "[" * 3000]
 PIECES = [
     b"\0",
     b"\xff",

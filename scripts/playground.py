@@ -43,10 +43,13 @@ def measures(experiment: Experiment, cases: list[Case], grid: str) -> Iterator[d
         if not measure.path and found == [None, None]:
             continue
         yield {
-            "label": measure.label, "unit": measure.unit, "path": measure.path, "scale": measure.scale,
+            "label": measure.label,
+            "unit": measure.unit,
+            "path": measure.path,
+            "scale": measure.scale,
             "printed": [value and value[0] for value in found],
             "where": next((value[1] for value in found if value), ""),
-        }  # fmt: skip
+        }
 
 
 def side(experiment: Experiment, case: Case) -> dict[str, Any]:
@@ -61,11 +64,14 @@ def of_paper(preset: dict[str, Any]) -> dict[str, Any]:
     cases = [Case(*preset[each].split(".")) for each in "ab"]
     claims = [claim for claim in experiment.claims if claim.id in preset.get("claims", [])]
     return {
-        "id": preset["id"], "title": preset["title"], "source": experiment.citation, "seed": 1,
+        "id": preset["id"],
+        "title": preset["title"],
+        "source": experiment.citation,
+        "seed": 1,
         "sides": [side(experiment, case) for case in cases],
         "measures": list(measures(experiment, cases, preset["experiment"])),
         "says": [f"{claim.text} ({claim.where})" for claim in claims],
-    }  # fmt: skip
+    }
 
 
 def of_file(preset: dict[str, Any]) -> dict[str, Any]:
@@ -76,9 +82,14 @@ def of_file(preset: dict[str, Any]) -> dict[str, Any]:
         scenario["links"][0]["queue"] = each["queue"]
         sides.append({"label": each["label"], "table": scenario.to_dict()})
     return {
-        "id": preset["id"], "title": preset["title"], "source": preset["file"], "seed": 1, "sides": sides,
-        "measures": [], "says": [],
-    }  # fmt: skip
+        "id": preset["id"],
+        "title": preset["title"],
+        "source": preset["file"],
+        "seed": 1,
+        "sides": sides,
+        "measures": [],
+        "says": [],
+    }
 
 
 def main(out: Path) -> None:

@@ -171,12 +171,15 @@ def paper(folder: Path) -> str:
     deviations = tomllib.loads((folder / "deviations.toml").read_text(encoding="utf-8")).get("deviations", [])
     alias = about["aliases"][0] if about.get("aliases") else about["id"]
     said = [
-        f"# {about['title']}", f"{', '.join(about['authors'])}. {about['venue']}, {about['year']}.", about["summary"],
-        f"`sojourn reproduce {alias}` reruns it and computes the verdicts.", "## Claims",
+        f"# {about['title']}",
+        f"{', '.join(about['authors'])}. {about['venue']}, {about['year']}.",
+        about["summary"],
+        f"`sojourn reproduce {alias}` reruns it and computes the verdicts.",
+        "## Claims",
         table(["", "where", "what the paper says"], [[c["id"], c["where"], c["text"]] for c in claims]),
         "## What was read differently",
         table(["", "what", "paper", "here"], [[d["id"], d["what"], d["paper"], d["here"]] for d in deviations]),
-    ]  # fmt: skip
+    ]
     return "\n\n".join(said)
 
 

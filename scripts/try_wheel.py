@@ -35,9 +35,13 @@ def main() -> int:
     subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", wheels[0]], check=True)
     (program, *arguments), expected = first_scenario((ROOT / "README.md").read_text(encoding="utf-8"))
     done = subprocess.run(
-        [programs / program, *arguments], cwd=ROOT, env={"COLUMNS": "120", "PATH": str(programs)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [programs / program, *arguments],
+        cwd=ROOT,
+        env={"COLUMNS": "120", "PATH": str(programs)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     printed = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
     if printed != expected:
         print(f"{wheels[0].name}: expected the output in README.md, got:", *printed, sep="\n", file=sys.stderr)

@@ -166,10 +166,17 @@ def ns2(case: Case) -> tuple[float, float, int]:
 
     def script(stop: float) -> str:
         return TCL.format(
-            mbit=case.mbit, core=case.rtt_ms * 0.3, edge=case.rtt_ms * 0.1, fast=case.mbit * 10, flows=case.flows,
-            limit=case.limit + (not red), queue="RED" if red else "DropTail", stop=stop,
-            agent="Sack1" if sack else "Newreno", sink="TCPSink/Sack1" if sack else "TCPSink",
-        )  # fmt: skip
+            mbit=case.mbit,
+            core=case.rtt_ms * 0.3,
+            edge=case.rtt_ms * 0.1,
+            fast=case.mbit * 10,
+            flows=case.flows,
+            limit=case.limit + (not red),
+            queue="RED" if red else "DropTail",
+            stop=stop,
+            agent="Sack1" if sack else "Newreno",
+            sink="TCPSink/Sack1" if sack else "TCPSink",
+        )
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "dumbbell.tcl")

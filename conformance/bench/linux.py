@@ -22,9 +22,14 @@ def scenario(rate: int, flows: int) -> Scenario:
     """Reno over a drop-tail queue of one bandwidth-delay product and 50 ms."""
     packets = round(rate * 1e6 * 0.05 / 8 / 1500)
     link = {
-        "name": "bottleneck", "from": "a", "to": "b", "rate": f"{rate} Mbit/s", "delay": "25 ms", "duplex": True,
+        "name": "bottleneck",
+        "from": "a",
+        "to": "b",
+        "rate": f"{rate} Mbit/s",
+        "delay": "25 ms",
+        "duplex": True,
         "queue": {"limit": f"{packets} packets"},
-    }  # fmt: skip
+    }
     flow = {"name": "f", "from": "a", "to": "b", "count": flows, "tcp": {"profile": "linux"}}
     return Scenario({"host": "linux", "duration": f"{SECONDS} s", "links": [link], "flows": [flow]}, "speed")
 

@@ -191,8 +191,13 @@ def test_the_tightest_crossover_is_the_one_with_the_least_phase_margin() -> None
 def test_quantities_are_written_as_engineers_read_them() -> None:
     assert (frequency(2 * math.pi), decibels(2), percent(0.0234)) == ("6.28 rad/s (1 Hz)", "6.02 dB", "2.34 %")
     assert [span(s) for s in (0.0222, 0.657, 1.5, 104.9, 1049.0, 104900.0)] == [
-        "22.2 ms", "657 ms", "1.5 s", "105 s", "1049 s", "104900 s",
-    ]  # fmt: skip
+        "22.2 ms",
+        "657 ms",
+        "1.5 s",
+        "105 s",
+        "1049 s",
+        "104900 s",
+    ]
 
 
 @pytest.fixture
@@ -210,8 +215,11 @@ def test_analyze_says_what_holds_and_what_was_run(small: Path, tmp_path: Path, c
     assert "holds    each packet is dropped with the law's probability" in said
     assert "dB at" in said
     assert {each.name for each in (tmp_path / "out").glob("*.png")} == {
-        "trajectory.png", "spectrum.png", "bode.png", "nyquist.png",
-    }  # fmt: skip
+        "trajectory.png",
+        "spectrum.png",
+        "bode.png",
+        "nyquist.png",
+    }
 
 
 @pytest.mark.parametrize(("ecn", "act"), [(True, "marked"), (False, "dropped")])

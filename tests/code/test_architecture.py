@@ -84,9 +84,20 @@ def test_the_product_never_imports_the_comparison_with_other_simulators() -> Non
 
 
 FOLDERS = [
-    "python/sojourn/", "python/sojourn_program/", "papers/<id>/", "conformance/oracles/", "conformance/bench/",
-    "hosts/linux/", "tests/", "fuzz/", "examples/", "docs/", "playground/", "scripts/", ".ci/",
-]  # fmt: skip
+    "python/sojourn/",
+    "python/sojourn_program/",
+    "papers/<id>/",
+    "conformance/oracles/",
+    "conformance/bench/",
+    "hosts/linux/",
+    "tests/",
+    "fuzz/",
+    "examples/",
+    "docs/",
+    "playground/",
+    "scripts/",
+    ".ci/",
+]
 
 
 def test_every_part_is_on_the_map_once() -> None:

@@ -123,8 +123,11 @@ def test_a_group_with_a_controller_of_its_own_keeps_it_unless_it_is_named(dumbbe
 def test_any_field_is_compared_and_what_is_given_together_is_combined(dumbbell):
     found = sj.compare(dumbbell, ["droptail", "red"], vary={"flows.ftp.count": [1, 2]}, seeds=1)
     assert list(found.records) == [
-        "droptail with count=1", "droptail with count=2", "red with count=1", "red with count=2",
-    ]  # fmt: skip
+        "droptail with count=1",
+        "droptail with count=2",
+        "red with count=1",
+        "red with count=2",
+    ]
     assert found.records["red with count=2"][0].value("groups.ftp.flows") == 2
     table = found.table()
     assert list(table["flows.ftp.count"][:4]) == [1, 2, 1, 2]
@@ -400,8 +403,11 @@ def test_rows_come_in_their_order_with_columns_of_one_type_in_every_part():
     whole = rows.table()
     assert list(whole.columns) == ["size", "on", "delay", "a", "b", "c"]
     assert [list(whole[name]) for name in ("size", "on", "delay", "a")] == [
-        [1.0, 3.0, 2.5], [False, True, True], ["40 ms", "50 ms", "false"], [0.0, 2.0, 4.0],
-    ]  # fmt: skip
+        [1.0, 3.0, 2.5],
+        [False, True, True],
+        ["40 ms", "50 ms", "false"],
+        [0.0, 2.0, 4.0],
+    ]
     assert whole["b"].isna().tolist() == [False, False, True]
     parts = list(rows.tables(2))
     assert [len(part) for part in parts] == [1, 1, 1]

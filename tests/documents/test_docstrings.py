@@ -18,9 +18,20 @@ from tests.support.source_tree import ROOT
 # An error is raised by what is shown elsewhere; the engine makes the samples that a law is given; and what a function
 # gives is shown by the function.
 WITHOUT_EXAMPLE = {
-    "AckSample", "CongestionEvent", "Interrupted", "MissingExtraError", "Sample", "ScenarioError",
-    "Hurst", "LimitCycle", "Managed", "Margins", "Point", "Step", "Textbook",
-}  # fmt: skip
+    "AckSample",
+    "CongestionEvent",
+    "Interrupted",
+    "MissingExtraError",
+    "Sample",
+    "ScenarioError",
+    "Hurst",
+    "LimitCycle",
+    "Managed",
+    "Margins",
+    "Point",
+    "Step",
+    "Textbook",
+}
 
 
 def defined_in(module: Any) -> list[str]:
@@ -41,10 +52,13 @@ def in_all(module: Any) -> list[str]:
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module, names in (
-        (sj, sj.__all__), (analysis, analysis.__all__), (laws, defined_in(laws)), (gym, in_all(gym)),
+        (sj, sj.__all__),
+        (analysis, analysis.__all__),
+        (laws, defined_in(laws)),
+        (gym, in_all(gym)),
     )
     for name in names
-}  # fmt: skip
+}
 MODULES = sorted({thing.__module__ for thing in PUBLIC.values()} & set(sys.modules) | {"sojourn.core.traces"})
 
 
@@ -118,9 +132,29 @@ def test_the_search_finds_what_is_public():
 
 # GL: names and order of sections. SS: the summary. PR: parameters. RT: returned values. YD: yielded values.
 CHECKED = {
-    "GL03", "GL06", "GL07", "GL08", "SS01", "SS02", "SS03", "SS06",
-    "PR01", "PR02", "PR03", "PR04", "PR05", "PR07", "PR08", "PR09", "PR10", "RT01", "RT03", "RT04", "RT05", "YD01",
-}  # fmt: skip
+    "GL03",
+    "GL06",
+    "GL07",
+    "GL08",
+    "SS01",
+    "SS02",
+    "SS03",
+    "SS06",
+    "PR01",
+    "PR02",
+    "PR03",
+    "PR04",
+    "PR05",
+    "PR07",
+    "PR08",
+    "PR09",
+    "PR10",
+    "RT01",
+    "RT03",
+    "RT04",
+    "RT05",
+    "YD01",
+}
 SUMMARY = 90
 OTHERS = ("sojourn.analysis.", "sojourn.gym.")
 NUMPY_STYLE = sorted({name.removesuffix(".__init__") for name in [*PUBLIC, *CALLS] if not name.startswith(OTHERS)})

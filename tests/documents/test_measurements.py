@@ -128,10 +128,14 @@ def test_every_number_of_a_record_has_a_range_and_is_in_it() -> None:
 @pytest.mark.parametrize(
     ("path", "high"),
     [
-        ("links.bottleneck.utilization", 1), ('links."a.b".loss_ratio', 1), ("links.*.probability_mean", 1),
-        ("groups.ftp.jain", 1), ("total.jain", 1), ("flows.0.rtt_ms.mean", float("inf")),
+        ("links.bottleneck.utilization", 1),
+        ('links."a.b".loss_ratio', 1),
+        ("links.*.probability_mean", 1),
+        ("groups.ftp.jain", 1),
+        ("total.jain", 1),
+        ("flows.0.rtt_ms.mean", float("inf")),
     ],
-)  # fmt: skip
+)
 def test_the_definition_of_a_measure_gives_its_range(path: str, high: float) -> None:
     assert range_of(path) == sj.Range(0, high)
     assert sj.Measure("x", path, scale=100.0).range == sj.Range(0, 100 * high)

@@ -65,7 +65,7 @@ def test_tins_go_by_the_dscp_of_flows():
         ({"aqm": "cake", "overhead": "docsys"}, "links.access.queue.overhead: expected one of raw, "),
         ({"aqm": "cake", "overhead": {"mpu": "1 kB"}}, "links.access.queue.overhead.mpu: expected a size of 0 B"),
     ],
-)  # fmt: skip
+)
 def test_what_cake_cannot_do_is_refused(queue, problem):
     with pytest.raises(sj.ScenarioError) as refused:
         sj.run(example(links__access__queue=queue))

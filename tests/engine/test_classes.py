@@ -198,8 +198,11 @@ def test_what_waits_in_each_queue_of_a_class_is_traced():
         np.testing.assert_array_equal(own["classic"]["probability"], parts[name]["probability"])
     # Each packet is in the class of its group, and there in the queue of its kind.
     assert {name: bool(table["packets"].any()) for name, table in parts.items() if "/" in name} == {
-        "scalable/low-latency": True, "scalable/classic": False, "default/low-latency": False, "default/classic": True,
-    }  # fmt: skip
+        "scalable/low-latency": True,
+        "scalable/classic": False,
+        "default/low-latency": False,
+        "default/classic": True,
+    }
 
 
 def test_the_example_runs_and_telephony_waits_least():
@@ -347,8 +350,12 @@ def test_several_seeds_show_a_column_for_each_class_of_a_link(monkeypatch):
     main(["run", str(EXAMPLES / "classes.toml"), "--set", "duration=3 s", "--set", "warmup=1 s", "--seeds", "2"])
     head, _, table = written.getvalue().partition("access:back")[0].partition("┡")
     assert [cell.strip() for cell in head.splitlines()[2].split("┃")[2:-1]] == [
-        "link", "class telephony", "class web", "class rest", "unit",
-    ]  # fmt: skip
+        "link",
+        "class telephony",
+        "class web",
+        "class rest",
+        "unit",
+    ]
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in table.splitlines() if line.startswith("│")]
     rows = {first: rest for first, *rest in cells}
     assert rows["utilization"][1:] == ["–", "–", "–", "%"]

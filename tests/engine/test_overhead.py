@@ -64,10 +64,10 @@ def test_what_a_link_layer_adds_uses_a_trace_too(tmp_path):
         ({"mpu": "1 kB"}, "links.up.overhead.mpu: expected a size of 0 B to 256 B, got 1000 B"),
         ({"cells": "aal5"}, "links.up.overhead.cells: expected one of noatm, none, atm, ptm, got"),
         ({"bytes": 3}, "links.up.overhead: expected one of per_packet, mpu, cells, got key"),
-        ("docsys", 'links.up.overhead: expected one of raw, conservative, ipoa-vcmux, ipoa-llcsnap, bridged-vcmux, '),
+        ("docsys", "links.up.overhead: expected one of raw, conservative, ipoa-vcmux, ipoa-llcsnap, bridged-vcmux, "),
         (3, 'links.up.overhead: expected a link layer such as "docsis", or a table such as '),
     ],
-)  # fmt: skip
+)
 def test_an_overhead_that_makes_no_sense_is_refused(overhead, problem):
     with pytest.raises(sj.ScenarioError) as refused:
         run(overhead)

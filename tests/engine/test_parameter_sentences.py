@@ -113,11 +113,13 @@ def test_most_ranges_are_tried():
 @pytest.mark.parametrize(("definition", "algorithm", "parameter", "value"), OUTSIDE)
 def test_a_value_outside_the_range_of_a_sentence_is_refused_by_name(definition, algorithm, parameter, value):
     tag, path = KINDS[definition]
-    scenario = sj.Scenario({
-        "duration": "1 s",
-        "links": [{"name": "up", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "5 ms", "duplex": True}],
-        "flows": [{"name": "f", "from": "a", "to": "b"}],
-    })  # fmt: skip
+    scenario = sj.Scenario(
+        {
+            "duration": "1 s",
+            "links": [{"name": "up", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "5 ms", "duplex": True}],
+            "flows": [{"name": "f", "from": "a", "to": "b"}],
+        }
+    )
     number = int(value) if value == int(value) else value
     chosen = {tag: algorithm, parameter: number} | REQUIRED.get(algorithm, {})
     scenario.set(path, [chosen] if definition == "Impairment" else chosen)

@@ -57,11 +57,15 @@ def test_copies_that_the_network_makes_take_back_no_reduction_as_in_linux():
     losses, copies = ({"kind": kind, "probability": part} for kind, part in (("loss", 0.001), ("duplication", 0.01)))
     mbit = []
     for impairments in ([losses], [copies, losses]):
-        scenario = sj.Scenario({
-            "duration": "40 s", "warmup": "10 s", "tcp": {"profile": "linux", "control": {"cc": "cubic"}},
-            "links": [link | {"queue": {"limit": "100 packets"}, "impairments": impairments}],
-            "flows": [{"name": "f", "from": "a", "to": "b"}],
-        })  # fmt: skip
+        scenario = sj.Scenario(
+            {
+                "duration": "40 s",
+                "warmup": "10 s",
+                "tcp": {"profile": "linux", "control": {"cc": "cubic"}},
+                "links": [link | {"queue": {"limit": "100 packets"}, "impairments": impairments}],
+                "flows": [{"name": "f", "from": "a", "to": "b"}],
+            }
+        )
         seeds = sj.run_many([scenario], 4)[0]
         mbit.append(sum(record["flows"][0]["goodput_bps"] for record in seeds) / 4e6)
     assert mbit[1] == pytest.approx(mbit[0], rel=0.15)

@@ -12,15 +12,36 @@ from sojourn import _sojourn
 
 PROFILES = ["rfc", "linux", "ns2", "ns2-linux", "freebsd"]
 OTHERS: dict[str, list[Any]] = {
-    "mss": ["700 B"], "header": ["60 B"], "sack_option": ["12 B"], "window": ["6 packets"], "reader": ["300 kbit/s"],
-    "initial_window": [5], "initial_ssthresh": ["4 packets"], "initial_rto": ["400 ms"], "min_rto": ["350 ms"],
-    "max_rto": ["500 ms"], "rto_slop": ["70 ms"], "tick": ["25 ms"], "dupack_threshold": [5], "delayed_ack": ["60 ms"],
-    "ack_every": [4], "quick_acks": [3], "quick_start": [40], "sack_compression": ["5 ms"],
-    "syn_linear_timeouts": [0], "syn_losses_allowed": [0, 1],
-    "recovery_burst": [1], "abc": [1], "rtt_hint": ["90 ms"], "clock_offset": ["3 ms"], "clock_skew_ppm": [900.0],
-    "control": [{"cc": "vegas"}], "ecn": [True, "accurate"], "peer_ecn": [False],
+    "mss": ["700 B"],
+    "header": ["60 B"],
+    "sack_option": ["12 B"],
+    "window": ["6 packets"],
+    "reader": ["300 kbit/s"],
+    "initial_window": [5],
+    "initial_ssthresh": ["4 packets"],
+    "initial_rto": ["400 ms"],
+    "min_rto": ["350 ms"],
+    "max_rto": ["500 ms"],
+    "rto_slop": ["70 ms"],
+    "tick": ["25 ms"],
+    "dupack_threshold": [5],
+    "delayed_ack": ["60 ms"],
+    "ack_every": [4],
+    "quick_acks": [3],
+    "quick_start": [40],
+    "sack_compression": ["5 ms"],
+    "syn_linear_timeouts": [0],
+    "syn_losses_allowed": [0, 1],
+    "recovery_burst": [1],
+    "abc": [1],
+    "rtt_hint": ["90 ms"],
+    "clock_offset": ["3 ms"],
+    "clock_skew_ppm": [900.0],
+    "control": [{"cc": "vegas"}],
+    "ecn": [True, "accurate"],
+    "peer_ecn": [False],
     "ecn_syns": [0, 1],
-}  # fmt: skip
+}
 """Other values of options whose example in the schema has no effect.
 
 They are neither switches nor names.
@@ -83,24 +104,32 @@ def scenario(base: Base, tcp: dict[str, Any]) -> sj.Scenario:
     back = {"name": "down", "from": "b", "to": "a", "rate": "1 Mbit/s", "delay": "15 ms"}
     faults = FAULTS[base.faults]
     pauses = [{"at": f"{2 * i} s"} | ({"silent": True} if i % 2 else {"rate": "500 kbit/s"}) for i in range(5)]
-    return sj.Scenario({
-        "duration": "10 s",
-        "links": [forth | {"impairments": faults, "queue": base.queue}, back | {"impairments": faults[:1]}],
-        "tcp": {"profile": base.profile, "control": {"cc": base.cc}} | base.tcp | tcp,
-        "flows": [
-            {"name": "endless", "count": 2, "from": "a", "to": "b"},
-            {"name": "short", "count": 2, "from": "a", "to": "b", "traffic": {"kind": "bulk", "size": "60 kB"}},
-            {"name": "pausing", "from": "a", "to": "b", "traffic": {"kind": "schedule", "rates": pauses}},
-        ],
-    })  # fmt: skip
+    return sj.Scenario(
+        {
+            "duration": "10 s",
+            "links": [forth | {"impairments": faults, "queue": base.queue}, back | {"impairments": faults[:1]}],
+            "tcp": {"profile": base.profile, "control": {"cc": base.cc}} | base.tcp | tcp,
+            "flows": [
+                {"name": "endless", "count": 2, "from": "a", "to": "b"},
+                {"name": "short", "count": 2, "from": "a", "to": "b", "traffic": {"kind": "bulk", "size": "60 kB"}},
+                {"name": "pausing", "from": "a", "to": "b", "traffic": {"kind": "schedule", "rates": pauses}},
+            ],
+        }
+    )
 
 
 TAIL = {"aqm": "droptail", "limit": "12 packets"}
 MARKS = {"aqm": "red", "limit": "12 packets", "min": 3, "max": 9, "ecn": True}
 MARKS_ALL = {
-    "aqm": "red", "limit": "40 packets", "min": 1, "max": 2, "max_p": 0.9, "weight": 0.5, "ecn": True,
+    "aqm": "red",
+    "limit": "40 packets",
+    "min": 1,
+    "max": 2,
+    "max_p": 0.9,
+    "weight": 0.5,
+    "ecn": True,
     "use_mark_p": False,
-}  # fmt: skip
+}
 BASES = [
     *(Base(profile, "cubic", TAIL) for profile in PROFILES),
     *(Base(profile, "reno", MARKS, {"ecn": True}) for profile in PROFILES),

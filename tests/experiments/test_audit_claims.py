@@ -140,20 +140,31 @@ patch = [{ file = "extra.py", old = "2 * x", new = "1 / 0" }]
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('grids = ["table2"]', 'grids = ["none"]', 'grid: expected one of table2, '),
-        ('claims = ["mean", "full"]', 'claims = ["nobody"]', 'claims: expected one of mean, full, red'),
+        ('grids = ["table2"]', 'grids = ["none"]', "grid: expected one of table2, "),
+        ('claims = ["mean", "full"]', 'claims = ["nobody"]', "claims: expected one of mean, full, red"),
         ('queues = ["red"]', 'queues = ["blue"]', "mutants[same]: expected runs that it changes, got none"),
-        ('queues = ["red"]', 'patch = [{ file = "extra.py", old = "a", new = "b" }]',
-         "mutants[same].patch: expected patch, or set and scale, got both"),
-        ('"links.bottleneck.queue.target" = 2', '"links.bottleneck.queue.aqm" = 2',
-         'mutants[target].scale.links.bottleneck.queue.aqm: expected a field with a number, got "pd"'),
-        ('set = { "links.bottleneck.queue.max_p" = 0.1 }',
-         'patch = [{ file = "experiment.toml", old = "nowhere", new = "" }]',
-         "mutants[same].patch[1].old: expected a text that experiment.toml has once, got it 0 times"),
-        ('set = { "links.bottleneck.queue.max_p" = 0.1 }', 'patch = [{ file = "none.py", old = "a", new = "" }]',
-         'mutants[same].patch[1].file: expected a file of the experiment or the repository, got "none.py"'),
+        (
+            'queues = ["red"]',
+            'patch = [{ file = "extra.py", old = "a", new = "b" }]',
+            "mutants[same].patch: expected patch, or set and scale, got both",
+        ),
+        (
+            '"links.bottleneck.queue.target" = 2',
+            '"links.bottleneck.queue.aqm" = 2',
+            'mutants[target].scale.links.bottleneck.queue.aqm: expected a field with a number, got "pd"',
+        ),
+        (
+            'set = { "links.bottleneck.queue.max_p" = 0.1 }',
+            'patch = [{ file = "experiment.toml", old = "nowhere", new = "" }]',
+            "mutants[same].patch[1].old: expected a text that experiment.toml has once, got it 0 times",
+        ),
+        (
+            'set = { "links.bottleneck.queue.max_p" = 0.1 }',
+            'patch = [{ file = "none.py", old = "a", new = "" }]',
+            'mutants[same].patch[1].file: expected a file of the experiment or the repository, got "none.py"',
+        ),
     ],
-)  # fmt: skip
+)
 @pytest.mark.usefixtures("here")
 def test_a_wrong_file_is_refused_in_one_line(folder, old, new, says, capsys):
     text = (folder / "mutants.toml").read_text()
@@ -240,11 +251,13 @@ def small_audit(plan: Plan, name: str) -> Audit:
 
 ASKED = [
     (experiment.id, mutant.id)
-    for experiment in find_experiments() if (experiment.root / "mutants.toml").exists()
+    for experiment in find_experiments()
+    if (experiment.root / "mutants.toml").exists()
     for plan in [plan_of(experiment)]
-    for mutant in plan.file.mutants if not mutant.patch
+    for mutant in plan.file.mutants
+    if not mutant.patch
     and any(len(cases_of(experiment, claim)) <= FEW for claim in plan.claims if claim.id in mutant.claims)
-]  # fmt: skip
+]
 
 
 def test_some_wrong_version_of_every_paper_is_asked():

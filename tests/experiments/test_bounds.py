@@ -73,9 +73,23 @@ def test_a_part_that_can_fail_is_not_said_to_be_sure(measure, holds):
 
 VALUES = st.floats(0, 1)
 EXPRESSIONS = st.sampled_from(
-    ["a + b", "a - b", "a * b", "a / (b + 1)", "a / (b - 2)", "min(a, b) - 1", "max(a, -b)", "abs(a - b)",
-     "(a - b) ** 2", "a ** 0.5", "-a * b", "exp(a - b)", "met(a - 0.5, b - 0.5)", "3 * a - 2 * b"]
-)  # fmt: skip
+    [
+        "a + b",
+        "a - b",
+        "a * b",
+        "a / (b + 1)",
+        "a / (b - 2)",
+        "min(a, b) - 1",
+        "max(a, -b)",
+        "abs(a - b)",
+        "(a - b) ** 2",
+        "a ** 0.5",
+        "-a * b",
+        "exp(a - b)",
+        "met(a - 0.5, b - 0.5)",
+        "3 * a - 2 * b",
+    ]
+)
 
 
 @given(VALUES, VALUES, EXPRESSIONS)
@@ -94,8 +108,12 @@ def test_a_range_has_every_value_that_there_can_be(a, b, text):
 def test_measures_have_the_ranges_of_what_they_are():
     found = {name: range_of(measure) for name, measure in MEASURES.items()}
     assert found == {
-        "util": Range(0, 100), "drops": Range(0), "share": Range(0, 1), "slope": Range(), "level": Range(0),
-    }  # fmt: skip
+        "util": Range(0, 100),
+        "drops": Range(0),
+        "share": Range(0, 1),
+        "slope": Range(),
+        "level": Range(0),
+    }
 
 
 def within(part):

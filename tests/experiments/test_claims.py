@@ -144,22 +144,34 @@ def test_a_reading_that_is_measured_nowhere_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("rest", "says"),
     [
-        ('parts = [{ measure = "max(115, 42)", published = 83 }]',
-         'claims[C1].parts[1].measure: expected something that is measured or computed, got "max('),
-        ('parts = [{ measure = "s3.red.drops", holds = "> 3", direction = "about" }]',
-         'claims[C1].parts[1].direction: expected "> 3", ">= 3"'),
-        ('parts = [{ measure = "s3.red.drops", holds = "> 3", kind = "direction", direction = "> 0" }]',
-         'claims[C1].parts[1].direction: expected a part that is a number, and no share, got another'),
-        ('omitted = "much"\nparts = [{ measure = "s3.red.drops", holds = "> 3" }]',
-         "claims[C1].omitted and readings: expected both or neither, got one of them"),
-        ('omitted = "much"\nreadings = [{ label = "x", replace = { blue = "red" } }]\n'
-         'parts = [{ measure = "s3.red.drops", holds = "> 3" }]',
-         'claims[C1].readings.replace: expected a word of the measures, got "blue"'),
-        ('parts = [{ measure = "s3.red.drops", holds = "> 3" }]\n[[notes]]\nid = "C1"\n'
-         'where = "x"\ntext = "y"\nreason = "z"',
-         'notes[C1].id: expected a name used once, got "C1" again'),
+        (
+            'parts = [{ measure = "max(115, 42)", published = 83 }]',
+            'claims[C1].parts[1].measure: expected something that is measured or computed, got "max(',
+        ),
+        (
+            'parts = [{ measure = "s3.red.drops", holds = "> 3", direction = "about" }]',
+            'claims[C1].parts[1].direction: expected "> 3", ">= 3"',
+        ),
+        (
+            'parts = [{ measure = "s3.red.drops", holds = "> 3", kind = "direction", direction = "> 0" }]',
+            "claims[C1].parts[1].direction: expected a part that is a number, and no share, got another",
+        ),
+        (
+            'omitted = "much"\nparts = [{ measure = "s3.red.drops", holds = "> 3" }]',
+            "claims[C1].omitted and readings: expected both or neither, got one of them",
+        ),
+        (
+            'omitted = "much"\nreadings = [{ label = "x", replace = { blue = "red" } }]\n'
+            'parts = [{ measure = "s3.red.drops", holds = "> 3" }]',
+            'claims[C1].readings.replace: expected a word of the measures, got "blue"',
+        ),
+        (
+            'parts = [{ measure = "s3.red.drops", holds = "> 3" }]\n[[notes]]\nid = "C1"\n'
+            'where = "x"\ntext = "y"\nreason = "z"',
+            'notes[C1].id: expected a name used once, got "C1" again',
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_claim_is_refused_in_one_line(tmp_path, rest, says):
     with pytest.raises(UserError) as error:
         one_claim(tmp_path, CLAIM + rest)

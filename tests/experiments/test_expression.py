@@ -48,9 +48,25 @@ def test_a_name_without_a_value_is_unknown():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a.x +", "__import__('os')", "a.x[0]", "lambda: 1", "[1]", "'x'", "a.x if c else 1", "min()", "f(x=1)", "True",
-     "(1).real", "1 < 2", "a.x; b.x", "c and c", "~c"],
-)  # fmt: skip
+    [
+        "",
+        "a.x +",
+        "__import__('os')",
+        "a.x[0]",
+        "lambda: 1",
+        "[1]",
+        "'x'",
+        "a.x if c else 1",
+        "min()",
+        "f(x=1)",
+        "True",
+        "(1).real",
+        "1 < 2",
+        "a.x; b.x",
+        "c and c",
+        "~c",
+    ],
+)
 def test_everything_else_is_refused(text):
     with pytest.raises(UserError):
         evaluate(text, lookup)

@@ -159,8 +159,10 @@ def test_the_posterior_weighs_points_by_their_distance_and_counts_them(folder):
     experiment = load_experiment(folder)
     search = Search(experiment, list(experiment.file.omitted), experiment.claims[:1], {}, [1])
     target = Tolerance(absolute=1.0).around(0)
-    points = [Point((value,), (mean,), (abs(mean) <= 1,), (Verdict.REPRODUCED,)) for value, mean in
-              ((1.0, 0.0), (2.0, 1.0), (3.0, 9.0))]  # fmt: skip
+    points = [
+        Point((value,), (mean,), (abs(mean) <= 1,), (Verdict.REPRODUCED,))
+        for value, mean in ((1.0, 0.0), (2.0, 1.0), (3.0, 9.0))
+    ]
     found = Inference(search, [("mean", part(target))], points[0], points)
     assert found.weights.tolist() == pytest.approx([0.622459, 0.377541, 0], abs=1e-6)
     assert found.effective == pytest.approx(1 / (0.622459**2 + 0.377541**2), rel=1e-5)

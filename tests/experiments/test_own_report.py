@@ -91,8 +91,10 @@ def test_a_quantile_has_the_error_of_its_histogram_and_a_mean_has_none() -> None
 def test_targets_and_measured_values_have_the_unit_of_their_measure(ran: tuple[Path, Outcome]) -> None:
     folder, _ = ran
     claims = folder / "claims.toml"
-    claims.write_text(claims.read_text() + '\n[[claims]]\nid = "ms"\ntext = "CoDel is faster"\nreason = "Its target."\n'
-                      'parts = [{ measure = "rtt20.droptail.wait - rtt20.codel.wait", holds = "> 1" }]\n')  # fmt: skip
+    claims.write_text(
+        claims.read_text() + '\n[[claims]]\nid = "ms"\ntext = "CoDel is faster"\nreason = "Its target."\n'
+        'parts = [{ measure = "rtt20.droptail.wait - rtt20.codel.wait", holds = "> 1" }]\n'
+    )
     judged = reproduce(find_experiment(str(folder)), options=RunOptions(quick=True)).results
     assert {each.claim.id: each.parts[0].target_text for each in judged} == {
         "wait": "< 0.5",

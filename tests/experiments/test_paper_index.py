@@ -16,10 +16,14 @@ from tests.support.source_tree import ROOT
 def about(results: Path, name: str, **changed: object) -> Path:
     """Writes the `about.json` of a report as `reproduce` does."""
     said = {
-        "paper": name, "citation": f"{name} in full", "page": "report.html", "made": "Rerun with 5 seeds.",
-        "caution": "", "skipped": 0,
+        "paper": name,
+        "citation": f"{name} in full",
+        "page": "report.html",
+        "made": "Rerun with 5 seeds.",
+        "caution": "",
+        "skipped": 0,
         "claims": {"paper": {"reproduced": 3, "not reproduced": 1}, "ours": {"reproduced": 9}},
-    }  # fmt: skip
+    }
     (results / name).mkdir(parents=True)
     file = results / name / "about.json"
     file.write_text(json.dumps(said | changed))

@@ -17,9 +17,22 @@ from sojourn.experiments.expression import LONGEST, evaluate
 from tests.experiments.test_paper_folder import CLAIMS, EXTRA, PAPER, ROOT
 
 BAD_NAMES = [
-    "../x", "/tmp/x", "a/b", "a\\\\b", "..", ".", "", ".hidden", "a.", "con", "NUL.txt", "a\\u0000b", "a b", "ä",
+    "../x",
+    "/tmp/x",
+    "a/b",
+    "a\\\\b",
+    "..",
+    ".",
+    "",
+    ".hidden",
+    "a.",
+    "con",
+    "NUL.txt",
+    "a\\u0000b",
+    "a b",
+    "ä",
     "x" * 101,
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -89,9 +102,24 @@ def test_a_link_that_comes_with_the_paper_is_not_followed(folder, here, capsys, 
 
 @pytest.mark.parametrize(
     "text",
-    ["10**400 + 1" + "0" * 400, "abs('x')", "min('x')", "met('x')", "1" * 5000, "9" * 400, "(" * 900 + "1" + ")" * 900,
-     "-" * 1900 + "1", "1" + "+1" * 1500, "exp('a', 2)", "max(1, 'x')", "f()", "1 +", "\0", "a\nb"],
-)  # fmt: skip
+    [
+        "10**400 + 1" + "0" * 400,
+        "abs('x')",
+        "min('x')",
+        "met('x')",
+        "1" * 5000,
+        "9" * 400,
+        "(" * 900 + "1" + ")" * 900,
+        "-" * 1900 + "1",
+        "1" + "+1" * 1500,
+        "exp('a', 2)",
+        "max(1, 'x')",
+        "f()",
+        "1 +",
+        "\0",
+        "a\nb",
+    ],
+)
 def test_an_expression_that_cannot_be_computed_is_refused_in_one_line(text):
     with pytest.raises(UserError) as error:
         evaluate(text, lambda _: 1.0)
@@ -125,7 +153,7 @@ CURVE = "[curves.c]\nqueue = { aqm = 'red' }\n"
         ("year = 2026", f"year = {'[' * 5000}", "nested"),
         ("numbers = [1, 2]", "numbers = ['a', []]", "FIGURES: numbers: "),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_in_a_paper_is_one_line(folder, capsys, old, new, says):
     change(folder, old, new)
     assert main(["reproduce", str(folder), "--seeds", "1", "--no-cache"]) in (1, 2)

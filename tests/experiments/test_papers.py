@@ -256,27 +256,39 @@ def spoiled(tmp_path, file, old, new):
     [
         (MAIN, "quick        = 3", "quik = 3", MAIN + ": quik: expected one of id, aliases, title,"),
         (MAIN, "year    = 2005", 'year = "2005"', MAIN + ': year: expected a whole number, got "2005"'),
-        (MAIN, 'queues    = ["red", "fuzzy", "pd"]', 'queues = ["blue"]',
-         'grids.table2.queues: expected one of red, fuzzy, first, pd, pd60, pd25, exact, droptail, got "blue"'),
-        (MAIN, 'decimals = 0 }', 'digits = 0 }', "measures.drops.digits: expected one of label, path,"),
-        (MAIN, 'decimals = 0 }', 'series = "x" }', "measures.drops: expected one of path, series, share_of"),
-        (MAIN, "backlog    = [0, 100]", "backlog = [100, 0]",
-         "figures[fig1].backlog: expected two numbers, the smaller first, got [100.0, 0.0]"),
+        (
+            MAIN,
+            'queues    = ["red", "fuzzy", "pd"]',
+            'queues = ["blue"]',
+            'grids.table2.queues: expected one of red, fuzzy, first, pd, pd60, pd25, exact, droptail, got "blue"',
+        ),
+        (MAIN, "decimals = 0 }", "digits = 0 }", "measures.drops.digits: expected one of label, path,"),
+        (MAIN, "decimals = 0 }", 'series = "x" }', "measures.drops: expected one of path, series, share_of"),
+        (
+            MAIN,
+            "backlog    = [0, 100]",
+            "backlog = [100, 0]",
+            "figures[fig1].backlog: expected two numbers, the smaller first, got [100.0, 0.0]",
+        ),
         (MAIN, 'kind       = "surface"', 'kind = "sphere"', "figures[fig1].kind: expected one of surface, by-"),
         (MAIN, "replications = 10", "replications = 0", "replications: expected a number of 1 or more, got 0"),
         ("claims.toml", 'holds   = "> 3"', 'holds = "about 3"', 'claims[L1].parts[1].holds: expected "> 3", ">= 3"'),
         ("claims.toml", 'holds   = "> 3"', "", "claims[L1].parts[1]: expected holds, or published with"),
         ("claims.toml", 'id     = "L2"', 'id = "L1"', 'claims[L1].id: expected a name used once, got "L1" again'),
         ("claims.toml", 'for     = { s = ["s3", "s4", "s6"] }', "", '.measure: expected "s" among the lists'),
-        ("claims.toml", "relative = 0.15", "relative = -0.15",
-         "tables[T2].tolerances[1].relative: expected a number of 0 or more, got -0.15"),
+        (
+            "claims.toml",
+            "relative = 0.15",
+            "relative = -0.15",
+            "tables[T2].tolerances[1].relative: expected a number of 0 or more, got -0.15",
+        ),
         ("claims.toml", "[[claims.parts]]", "[[claims.pieces]]", "claims[L1].pieces: expected one of id, where, text,"),
         (MAIN, "change     = [-12, 12]", "change = [-12]", "figures[fig1].change[2]: expected a value"),
         ("expected/table2.csv", "s1,red,drops,2068", "s1,red,drops,many", "table2.csv:2: row: expected scenario,"),
         ("deviations.toml", 'id    = "D1"', "", "deviations[1].id: expected a value, got none"),
         ("claims.toml", "[[tables]]", "[[tables", "claims.toml:4:9: not TOML: "),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_paper_is_refused_in_one_line(tmp_path, file, old, new, says):
     with pytest.raises(UserError) as error:
         load_experiment(spoiled(tmp_path, file, old, new))

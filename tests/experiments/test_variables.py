@@ -41,8 +41,12 @@ def test_whole_numbers_are_equally_likely_up_to_the_ends():
 def test_a_value_keeps_its_kind_and_stands_in_texts_lists_and_expressions():
     template = {"a": "{x}", "b": "{x} ms", "c": ["0 s", "{x} s"], "d": {"e": "{3 * x}"}, "f": 7}
     assert variable(between=[1, 2], set=template).changes(5) == {
-        "a": 5, "b": "5 ms", "c": ["0 s", "5 s"], "d": {"e": 15}, "f": 7,
-    }  # fmt: skip
+        "a": 5,
+        "b": "5 ms",
+        "c": ["0 s", "5 s"],
+        "d": {"e": 15},
+        "f": 7,
+    }
     assert variable(among=[True, {"cc": "reno"}]).changes({"cc": "reno"}) == {"a.b": {"cc": "reno"}}
     assert variable(among=[True, False]).value(0.7) is False
 

@@ -78,8 +78,20 @@ def test_wireshark_finds_nothing_wrong_with_a_capture_but_what_really_happened(t
     assert record["fingerprint"] == sj.run(scenario(**CASES[name]), seed=1)["fingerprint"]
     fields = ("frame.number", "_ws.expert.severity", "_ws.expert.message", "tcp.stream", "tcp.seq", "ip.src")
     seen: set[tuple[str, str, str]] = set()
-    real = ("retransmission", "out-of-order", "completely full", "window is full", "Zero", "Duplicate ACK",
-            "Keep-Alive", "Window update", "Connection ", "dropped:", "marked:", "port numbers reused")  # fmt: skip
+    real = (
+        "retransmission",
+        "out-of-order",
+        "completely full",
+        "window is full",
+        "Zero",
+        "Duplicate ACK",
+        "Keep-Alive",
+        "Window update",
+        "Connection ",
+        "dropped:",
+        "marked:",
+        "port numbers reused",
+    )
     for packet in tshark(file, *fields):
         sent = (packet["tcp.stream"], packet["tcp.seq"], packet["ip.src"])
         for said in filter(None, packet["_ws.expert.message"].split(",")):
@@ -254,8 +266,10 @@ def test_a_host_shows_what_it_sends_and_gets_at_its_own_times(tmp_path: Path) ->
     assert record.to_json() == plain.to_json()
     fields = ("frame.interface_name", "ip.src", "tcp.len", "tcp.analysis.ack_rtt", "tcp.options.sack_le")
     packets = tshark(file, *fields, only="tcp")
-    of = {name: [each for each in packets if each["frame.interface_name"] == name] for name in
-          ("bulk/1:sender", "bulk/0:receiver")}  # fmt: skip
+    of = {
+        name: [each for each in packets if each["frame.interface_name"] == name]
+        for name in ("bulk/1:sender", "bulk/0:receiver")
+    }
     assert {each["ip.src"] for each in of["bulk/1:sender"]} == {"10.0.0.2", "10.1.0.2"}
     sent = [each for each in of["bulk/1:sender"] if each["ip.src"] == "10.0.0.2" and each["tcp.len"] != "0"]
     assert len(sent) == record["flows"][1]["sent"]

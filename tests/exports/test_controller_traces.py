@@ -20,9 +20,14 @@ PACKETS = 10e6 / (8 * 1500)
 def scenario(cc: str, **changes: Any) -> sj.Scenario:
     """A flow over 10 Mbit/s and 40 ms."""
     link = {
-        "name": "bottleneck", "from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "20 ms", "duplex": True,
+        "name": "bottleneck",
+        "from": "a",
+        "to": "b",
+        "rate": "10 Mbit/s",
+        "delay": "20 ms",
+        "duplex": True,
         "queue": {"limit": "100 packets"},
-    }  # fmt: skip
+    }
     flow = {"name": "f", "from": "a", "to": "b", **changes}
     ecn = cc in ("dctcp", "prague")
     tcp = {"profile": "linux", "control": {"cc": cc}, "ecn": ecn}

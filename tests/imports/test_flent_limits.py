@@ -235,11 +235,28 @@ def test_a_mean_may_be_in_kilobits(tmp_path: Path) -> None:
     ("dscp", "name"),
     # RFC 2474 (CS), RFC 2597 (AF), RFC 3246 (EF), RFC 5865 (VA), RFC 8622 (LE)
     [
-        (1, "le"), (8, "cs1"), (16, "cs2"), (24, "cs3"), (32, "cs4"), (40, "cs5"), (48, "cs6"), (56, "cs7"),
-        (10, "af11"), (12, "af12"), (14, "af13"), (18, "af21"), (28, "af32"), (34, "af41"), (38, "af43"),
-        (44, "va"), (46, "ef"), (3, 3), (63, 63), (0, None),
+        (1, "le"),
+        (8, "cs1"),
+        (16, "cs2"),
+        (24, "cs3"),
+        (32, "cs4"),
+        (40, "cs5"),
+        (48, "cs6"),
+        (56, "cs7"),
+        (10, "af11"),
+        (12, "af12"),
+        (14, "af13"),
+        (18, "af21"),
+        (28, "af32"),
+        (34, "af41"),
+        (38, "af43"),
+        (44, "va"),
+        (46, "ef"),
+        (3, 3),
+        (63, 63),
+        (0, None),
     ],
-)  # fmt: skip
+)
 def test_a_dscp_has_the_name_of_its_rfc_or_its_number(tmp_path: Path, dscp: int, name: str | int | None) -> None:
     # The byte of the socket has the DSCP in its upper six bits.
     about = {"TCP upload": {"DATA_TOS": 4 * dscp + 2}}

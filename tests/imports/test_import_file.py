@@ -259,9 +259,12 @@ def test_rates_delay_and_times_are_those_of_the_result(tmp_path: Path) -> None:
     x = [i / 5 for i in range(101)]
     idle, busy = [None] * 10, [0.0] * 10
     results = {
-        "TCP upload A": idle + [1.5] * 81 + idle, "TCP upload B": busy + [0.5] * 91, "TCP upload sum": [2.0] * 101,
-        "TCP download": [8.0] * 101, "Ping (ms) ICMP": [40.0, 90.0, 41.0] + [95.0] * 98,
-    }  # fmt: skip
+        "TCP upload A": idle + [1.5] * 81 + idle,
+        "TCP upload B": busy + [0.5] * 91,
+        "TCP upload sum": [2.0] * 101,
+        "TCP download": [8.0] * 101,
+        "Ping (ms) ICMP": [40.0, 90.0, 41.0] + [95.0] * 98,
+    }
     metadata = {"NAME": "mixed", "TEST_PARAMETERS": {"tcp_cong_control": "reno"}}
     file = tmp_path / "x.flent"
     file.write_text(json.dumps({"metadata": metadata, "x_values": x, "results": results}))

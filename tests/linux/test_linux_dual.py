@@ -29,9 +29,13 @@ def test_as_many_packets_wait_under_a_memory_limit_as_in_the_kernels_queue(memor
     theirs = {"linux": f"dualpi2 limit 10000 memlimit {memory} target 5s"}
     link: dict[str, Any] = {"name": "l", "from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "20 ms", "duplex": True}
     flow = {
-        "name": "f", "from": "a", "to": "b", "count": 4, "start": {"uniform": ["0 s", "1 s"]},
+        "name": "f",
+        "from": "a",
+        "to": "b",
+        "count": 4,
+        "start": {"uniform": ["0 s", "1 s"]},
         "tcp": {"profile": "linux", "control": {"cc": "cubic"}},
-    }  # fmt: skip
+    }
     found = []
     for host, queue in (("simulator", ours), ("linux", theirs)):
         table = {"host": host, "duration": "40 s", "warmup": "5 s", "links": [link | {"queue": queue}], "flows": [flow]}

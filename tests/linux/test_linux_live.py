@@ -130,13 +130,19 @@ def test_transfers_stops_datagrams_and_several_links_work_on_the_kernel() -> Non
     assert max(record.series["cwnd/long/0"]["packets"]) > 10
 
 
+PLAIN = ["codel", "fq_codel", "pie", "fq_pie", "dualpi2", "hhf"]
 QUEUES = [
-    "pfifo limit 60", "pfifo_head_drop limit 60", "bfifo limit 90k", "sfq limit 100",
+    *(f"{name} limit 1000" for name in PLAIN),
+    "pfifo limit 60",
+    "pfifo_head_drop limit 60",
+    "bfifo limit 90k",
+    "sfq limit 100",
     "red limit 900000 min 15000 max 60000 avpkt 1500 burst 20",
-    "choke limit 300 min 20 max 60 avpkt 1500 burst 30", "codel limit 1000", "fq_codel limit 1000", "fq flow_limit 20",
-    "pie limit 1000", "fq_pie limit 1000", "cake besteffort", "cake bandwidth 8mbit besteffort",
-    "dualpi2 limit 1000", "hhf limit 1000",
-]  # fmt: skip
+    "choke limit 300 min 20 max 60 avpkt 1500 burst 30",
+    "fq flow_limit 20",
+    "cake besteffort",
+    "cake bandwidth 8mbit besteffort",
+]
 
 
 @live
@@ -294,11 +300,12 @@ def test_sessions_and_pings_work_on_the_kernel(controller: dict[str, str]) -> No
         {"name": "web", "count": 5, "traffic": web} | flow,
         {"name": "transfers", "traffic": {"kind": "transfers", "every": "50 ms", "size_mean": "20 kB"}} | flow,
         {"name": "ping", "traffic": {"kind": "ping", "every": "100 ms"}} | flow,
-    ]  # fmt: skip
+    ]
     own = scenario.copy().set("host", "simulator")
     scenario.set("flows.web.tcp.control", controller).set("flows.transfers.tcp.control", controller)
     for record in (sj.run(own), sj.run(scenario)):
-        assert record.value("groups.transfers.completion_s.count") == pytest.approx(160, rel=0.25)
+        # Poisson arrivals, one in 50 ms for 8 s: 160 with a standard deviation of the root; 99.9 % are within 3.29.
+        assert record.value("groups.transfers.completion_s.count") == pytest.approx(160, abs=3.29 * 160**0.5)
         assert record.value("groups.web.completion_s.count") > 50
         # 50 ms of propagation, and what the other flows add to the queue.
         assert 50 <= record.value("groups.ping.rtt_ms.p50") < 90
@@ -359,9 +366,10 @@ def test_classes_traces_and_requests_work_on_the_kernel() -> None:
     flow = {"from": "a", "to": "b", "start": "0 s", "tcp": {"profile": "linux"}}
     web = {"kind": "web", "page_gap": "200 ms", "object_mean": 8, "object_shape": 1.5, "request": "400 B"}
     scenario["flows"] = [
-        {"name": "x", "count": 2} | flow, {"name": "y", "count": 2} | flow,
+        {"name": "x", "count": 2} | flow,
+        {"name": "y", "count": 2} | flow,
         flow | {"name": "web", "count": 5, "traffic": web, "from": "b", "to": "a"},
-    ]  # fmt: skip
+    ]
     classes = [{"match": {"group": "x"}, "share": 3, "limit": "50 packets"}, {"aqm": "codel"}]
     scenario.set("links.bottleneck.queue", {"scheduler": "drr", "classes": classes})
     found = run_many([scenario.copy().set("host", host) for host in ("simulator", "linux")], seeds=5)
@@ -401,10 +409,9 @@ def test_the_kernel_tells_of_a_queue_discipline_what_tc_would_show(text: str) ->
     if "sojourn" not in text:
         assert "counted" not in told
         return
-    assert told["counted"] == {
-        "arrived": link["arrived"], "marked": 0, "early": told["dropped"] - link["dropped"]["tail"], "forced": 0,
-        "tail": link["dropped"]["tail"], "ack_filter": 0,
-    }  # fmt: skip
+    tail = link["dropped"]["tail"]
+    counted = {"arrived": link["arrived"], "early": told["dropped"] - tail, "tail": tail}
+    assert told["counted"] == counted | dict.fromkeys(("marked", "forced", "ack_filter"), 0)
 
 
 @live

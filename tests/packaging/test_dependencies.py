@@ -30,8 +30,11 @@ def allowed(expression: str) -> bool:
     text = expression.replace("/", " OR ")
     for name in sorted(DENY["licenses"]["allow"], key=len, reverse=True):
         text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w.-]| WITH)", "True", text)
-    text = re.sub(r"[A-Za-z0-9.+-]+( WITH [A-Za-z0-9.-]+)?", lambda m: m[0].lower() if m[0] in ("OR", "AND") else
-                  m[0] if m[0] == "True" else "False", text)  # fmt: skip
+    text = re.sub(
+        r"[A-Za-z0-9.+-]+( WITH [A-Za-z0-9.-]+)?",
+        lambda m: m[0].lower() if m[0] in ("OR", "AND") else m[0] if m[0] == "True" else "False",
+        text,
+    )
     return bool(eval(text))  # only True, False, and, or, brackets are left
 
 

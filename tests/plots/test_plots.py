@@ -242,9 +242,8 @@ def test_a_distribution_without_samples_goes_through_the_quantiles_of_the_record
     found = distributions.distribution(record, "wait", "bottleneck")
     wait = record.value("links.bottleneck.wait_ms")
     assert not found.exact
-    assert dict(zip(found.levels, found.values, strict=True)) == {
-        0.5: wait["p50"], 0.9: wait["p90"], 0.95: wait["p95"], 0.99: wait["p99"], 1.0: wait["max"],
-    }  # fmt: skip
+    names = {0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 1.0: "max"}
+    assert dict(zip(found.levels, found.values, strict=True)) == {level: wait[name] for level, name in names.items()}
     assert any("quantiles only" in text.get_text() for text in record.plot.cdf("wait").texts)
 
 

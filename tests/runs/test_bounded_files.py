@@ -43,10 +43,16 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 @pytest.mark.parametrize(
     ("name", "command"),
     [
-        ("x.toml", ["check"]), ("x.json", ["check"]), ("x.toml", ["sweep"]), ("law.py", ["run", "good.toml", "--law"]),
-        ("x.flent", ["import"]), ("x.csv", ["trace", "show"]), ("x.up", ["trace", "show"]), ("x.pcap", ["import"]),
+        ("x.toml", ["check"]),
+        ("x.json", ["check"]),
+        ("x.toml", ["sweep"]),
+        ("law.py", ["run", "good.toml", "--law"]),
+        ("x.flent", ["import"]),
+        ("x.csv", ["trace", "show"]),
+        ("x.up", ["trace", "show"]),
+        ("x.pcap", ["import"]),
     ],
-)  # fmt: skip
+)
 def test_a_device_that_never_ends_is_refused_in_one_line(name, command, here, dumbbell, capsys):
     Path("good.toml").write_text(sj.load(dumbbell).to_toml())
     Path(name).symlink_to(ZERO)

@@ -325,8 +325,11 @@ def test_a_result_lists_its_files_in_order_and_its_parts_with_theirs(tmp_path):
     part = (tmp_path / "part" / "SHA256SUMS").read_text()
     assert part == f"{digest('x')}  x\n"
     assert list(sums(tmp_path).items()) == [
-        ("a/c", digest("c")), ("b", digest("b")), ("part/SHA256SUMS", digest(part)), ("part/x", digest("x")),
-    ]  # fmt: skip
+        ("a/c", digest("c")),
+        ("b", digest("b")),
+        ("part/SHA256SUMS", digest(part)),
+        ("part/x", digest("x")),
+    ]
 
 
 def test_files_of_the_result_before_go_with_their_folders_unless_they_were_changed_or_added_to(tmp_path):

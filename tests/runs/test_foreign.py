@@ -27,9 +27,27 @@ from sojourn.plots import style
 from tests.runs.test_links import FLENT
 
 NAMES = [
-    "../pwned/sub/config", "/etc/passwd", "..", ".", "", ".bashrc", "a/b", "a\\b", "con", "NUL.txt", "-rf", "a\nb",
-    "a\0b", "\u202egnp.exe", "x" * 1000, "𝔸" * 1000, "~/x", "C:x", "$HOME", "\udcff",
-]  # fmt: skip
+    "../pwned/sub/config",
+    "/etc/passwd",
+    "..",
+    ".",
+    "",
+    ".bashrc",
+    "a/b",
+    "a\\b",
+    "con",
+    "NUL.txt",
+    "-rf",
+    "a\nb",
+    "a\0b",
+    "\u202egnp.exe",
+    "x" * 1000,
+    "𝔸" * 1000,
+    "~/x",
+    "C:x",
+    "$HOME",
+    "\udcff",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -108,8 +126,18 @@ def test_the_page_of_all_papers_leads_to_reports_alone(tmp_path: Path) -> None:
 
 HIDDEN = {"Cc", "Cs", "Zl", "Zp"}
 # Marks of direction (Unicode Standard Annex 9, 2), and what has no width or is not meant for display.
-INVISIBLE = [0xAD, 0x61C, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2065),
-             *range(0x2066, 0x206A), 0xFEFF]  # fmt: skip
+INVISIBLE = [
+    0xAD,
+    0x61C,
+    0x180E,
+    0x200B,
+    0x200E,
+    0x200F,
+    *range(0x202A, 0x202F),
+    *range(0x2060, 0x2065),
+    *range(0x2066, 0x206A),
+    0xFEFF,
+]
 
 
 def test_no_message_has_a_second_line_or_text_that_is_turned_around() -> None:

@@ -37,7 +37,7 @@ COMMANDS = {
     "cache": ["compare", "dumbbell.toml", "--queues", "red", "--seeds", "1", "--cache", "out"],
     "import": ["import", "m.flent", "--out", "out/m.toml"],
     "trace": ["trace", "make", "out/t.csv"],
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)

@@ -188,8 +188,9 @@ def test_points_are_values_that_vary_together(folder: Path) -> None:
     experiment = load_experiment(folder)
     assert list(experiment.scenarios) == ["run_1", "run_1000"]
     assert [experiment.scenario(Case(name, "tail")).get_path("links.0.delay") for name in experiment.scenarios] == [
-        "5 ms", "10 ms",
-    ]  # fmt: skip
+        "5 ms",
+        "10 ms",
+    ]
     with pytest.raises(UserError, match="expected lists of equal length, one for each value"):
         changed(folder, '["5", "10"]', '["5"]')
 
@@ -233,7 +234,7 @@ def test_a_shard_of_runs_that_depend_on_others_is_refused(folder: Path, tmp_path
         ('early = { column = "window"', 'early = { column = "cwnd"', "measures.early.column: expected one of window"),
         ('holds = "< {limit}"', 'holds = "~ {limit}"', "measures.early: expected "),
     ],
-)  # fmt: skip
+)
 def test_a_name_that_a_measure_cannot_have_is_refused(folder: Path, old: str, new: str, says: str) -> None:
     with pytest.raises(UserError) as error:
         changed(folder, old, new)

@@ -262,11 +262,20 @@ def test_what_makes_no_law_is_refused_in_one_line_before_the_run(dumbbell, laws,
 @pytest.mark.parametrize(
     ("answer", "shown"),
     [
-        (math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf"), (1.5, "1.5"), (-1e-9, "-1e-09"), ("0.5", "'0.5'"),
-        (None, "None"), ([0.5], r"\[0.5\]"), ("a\n" * 100, r"'a\\na.*\.\.\."),
-        (np.float64("nan"), r"np.float64\(nan\)"), (True, "True"), (np.bool_(False), r"np.False_"),
+        (math.nan, "nan"),
+        (math.inf, "inf"),
+        (-math.inf, "-inf"),
+        (1.5, "1.5"),
+        (-1e-9, "-1e-09"),
+        ("0.5", "'0.5'"),
+        (None, "None"),
+        ([0.5], r"\[0.5\]"),
+        ("a\n" * 100, r"'a\\na.*\.\.\."),
+        (np.float64("nan"), r"np.float64\(nan\)"),
+        (True, "True"),
+        (np.bool_(False), r"np.False_"),
     ],
-)  # fmt: skip
+)
 def test_an_answer_that_is_no_probability_is_refused_with_law_and_time(dumbbell, answer, shown):
     scenario = with_law(dumbbell)
     with pytest.raises(sj.ScenarioError, match=rf"laws.mine: expected a probability from 0 to 1 at 3 s, got {shown}$"):

@@ -305,8 +305,10 @@ def test_every_name_gets_a_file_of_its_own():
 
 def test_traces_of_links_with_similar_names_have_files_of_their_own(dumbbell, tmp_path):
     scenario = sj.load(dumbbell).copy().set("trace.queue", {"links": ["a-b", "a>b"], "every": "1 s"})
-    links = [{"name": name, "from": at, "to": to, "rate": "9 Mbit/s", "delay": "1 ms", "duplex": True}
-             for name, at, to in (("a-b", "R0", "X"), ("a>b", "X", "R1"))]  # fmt: skip
+    links = [
+        {"name": name, "from": at, "to": to, "rate": "9 Mbit/s", "delay": "1 ms", "duplex": True}
+        for name, at, to in (("a-b", "R0", "X"), ("a>b", "X", "R1"))
+    ]
     scenario.set("links", links)
     written = {file.name for file in sj.run(scenario).save(tmp_path / "out")}
     assert {"queue-a-b.parquet", "queue-a-b-2.parquet"} <= written

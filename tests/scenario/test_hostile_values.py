@@ -191,7 +191,12 @@ FUNCTIONS: dict[Callable[..., Any], dict[str, Any]] = {
     analysis.response: {"loop": laws.led(0.1), "dead_time": 0.1},
     analysis.simulated_limit_cycle: {"loop": LOOP, "duration": 1.0},
     analysis.stability_map: {
-        "law": _flat, "flows": [10.0, 20.0], "rtt": 0.1, "capacity": 1000.0, "integrators": 1, "points": 20,
+        "law": _flat,
+        "flows": [10.0, 20.0],
+        "rtt": 0.1,
+        "capacity": 1000.0,
+        "integrators": 1,
+        "points": 20,
     },
     analysis.textbook: {"flows": 20, "capacity": 1000, "rtt": 0.1},
     laws.led: {"interval": 0.1, "weight": 0.05, "low": 0.8, "high": 1.2},
@@ -205,9 +210,15 @@ FUNCTIONS: dict[Callable[..., Any], dict[str, Any]] = {
     Loop.margins: {"self": LOOP},
     Loop.describing: {"self": LOOP, "amplitude": OMEGA, "omega": OMEGA, "mean": OMEGA},
     Loop.simulate: {
-        "self": LOOP, "duration": 1.0, "step": 1e-3, "every": 10, "window": 1.0, "queue": 0.0, "probability": 0.0,
+        "self": LOOP,
+        "duration": 1.0,
+        "step": 1e-3,
+        "every": 10,
+        "window": 1.0,
+        "queue": 0.0,
+        "probability": 0.0,
     },
-}  # fmt: skip
+}
 LEFT = ("loop", "law", "source")  # values that are neither numbers nor tables
 
 

@@ -27,10 +27,17 @@ QUEUES: dict[str, dict[str, object]] = {
 }
 MARKS = {
     "step of 20 packets": {
-        "aqm": "red", "limit": "1000 packets", "ecn": True, "min": 20, "max": 21, "max_p": 1, "mark_p": 1, "weight": 1,
+        "aqm": "red",
+        "limit": "1000 packets",
+        "ecn": True,
+        "min": 20,
+        "max": 21,
+        "max_p": 1,
+        "mark_p": 1,
+        "weight": 1,
     },
     "codel, ecn": {"aqm": "codel", "limit": "1000 packets", "ecn": True},
-}  # fmt: skip
+}
 """The queue for a controller that counts marks."""
 
 

@@ -50,7 +50,7 @@ SCENARIO = {
     "flows": [
         {"name": "f", "from": "a", "to": "b", "start": {"uniform": ["0 s", "1 s"]}, "tcp": {"profile": "linux"}},
     ],
-}  # fmt: skip
+}
 
 QUEUES: dict[str, dict[str, Any]] = {
     "droptail, 1 BDP": {"aqm": "droptail", "limit": "42 packets"},
@@ -172,9 +172,13 @@ def measure(pairs: Iterable[tuple[str, list[Scenario]]], command: str) -> dict[s
         found[name] = {host: means(records) for host, records in zip((SIMULATOR, LINUX), pair, strict=True)}
         print(name, flush=True)
     about = {
-        "command": command, "seeds": SEEDS, "version": kernel.version,
-        "source": kernel.source, "config_sha256": kernel.config_sha256, "kernel_sha256": kernel.kernel_sha256,
-    }  # fmt: skip
+        "command": command,
+        "seeds": SEEDS,
+        "version": kernel.version,
+        "source": kernel.source,
+        "config_sha256": kernel.config_sha256,
+        "kernel_sha256": kernel.kernel_sha256,
+    }
     return {"about": about, "cases": found}
 
 
@@ -219,16 +223,21 @@ def spread(stored: dict[str, Any], names: list[str]) -> list[tuple[str, list[str
 def table(stored: dict[str, Any], names: list[str]) -> list[str]:
     """The lines of a table with these cases."""
     lines = [
-        "| case | " + " | ".join(f"{each.name}, Linux" for each in MEASURES[:3]) + " | "
-        + " | ".join(f"{each.name}, difference" for each in MEASURES) + " |",
+        "| case | "
+        + " | ".join(f"{each.name}, Linux" for each in MEASURES[:3])
+        + " | "
+        + " | ".join(f"{each.name}, difference" for each in MEASURES)
+        + " |",
         "|---" * (4 + len(MEASURES)) + "|",
-    ]  # fmt: skip
+    ]
     for name in names:
         case = stored["cases"][name]
         linux = {each.name: case[LINUX][each.name][0] for each in MEASURES}
         values = [
-            f"{linux['goodput'] / 1e6:.3f} Mbit/s", f"{linux['RTT']:.1f} ms", f"{100 * linux['loss ratio']:.3f} %",
-        ]  # fmt: skip
+            f"{linux['goodput'] / 1e6:.3f} Mbit/s",
+            f"{linux['RTT']:.1f} ms",
+            f"{100 * linux['loss ratio']:.3f} %",
+        ]
         rows = zip(MEASURES, judge(name, case), strict=True)
         differences = [text(each, row.difference) + SIGNS[row.verdict] for each, row in rows]
         lines.append(f"| {name} | {' | '.join(values + differences)} |")

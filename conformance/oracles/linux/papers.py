@@ -51,23 +51,33 @@ class Sample:
         """The experiment with the cells of the sample alone."""
         whole = find_experiment(self.experiment).grids[self.grid]
         return replace(
-            whole, scenarios=list(self.scenarios), queues=list(self.queues or whole.queues),
+            whole,
+            scenarios=list(self.scenarios),
+            queues=list(self.queues or whole.queues),
             settings=list(self.settings or whole.settings),
-        )  # fmt: skip
+        )
 
 
 SAMPLES = (
     Sample("cpc-2015", "CPC: Figs. 5 to 8, Reno and CUBIC", "stacks", ("reno", "cubic"), seeds=3),
     Sample(
-        "flower-2016", "FLOWER: six cells of Fig. 8, 160 s each", "shares", ("d10n4", "d50n4", "d150n4"), seeds=3,
-        settings=("reno5_ledbat", "reno5_flower", "cubic5_ledbat", "cubic5_flower"), is_shortened=True,
+        "flower-2016",
+        "FLOWER: six cells of Fig. 8, 160 s each",
+        "shares",
+        ("d10n4", "d50n4", "d150n4"),
+        seeds=3,
+        settings=("reno5_ledbat", "reno5_flower", "cubic5_ledbat", "cubic5_flower"),
+        is_shortened=True,
     ),
     Sample(
-        "fuzzyrtt-2024", "FuzzyRTT: Figs. 6 to 8 at 10 Mbit/s, five round-trip times", "y1",
-        ("y1_light_10", "y1_medium_10", "y1_heavy_10"), seeds=3,
+        "fuzzyrtt-2024",
+        "FuzzyRTT: Figs. 6 to 8 at 10 Mbit/s, five round-trip times",
+        "y1",
+        ("y1_light_10", "y1_medium_10", "y1_heavy_10"),
+        seeds=3,
         queues=("red", "flc", "pid", "codel", "choker", "fuzzy"),
     ),
-)  # fmt: skip
+)
 
 
 def outcome_of(sample: Sample, host: Host) -> Outcome:

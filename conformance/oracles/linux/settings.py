@@ -59,7 +59,7 @@ VOICE = (
     {"name": "f", "from": "a", "to": "b", "dscp": "ef"}
     | {"traffic": {"kind": "cbr", "rate": "1 Mbit/s", "size": "200 B"}},
     group("g", 4),
-)  # fmt: skip
+)
 UPLOAD = ({**group("f", 4), "from": "b", "to": "a"},)
 ACKS = {"rate": "150 kbit/s", "back": {"rate": "20 Mbit/s", "queue": {"limit": "1000 packets"}}}
 
@@ -86,14 +86,13 @@ SETTINGS: dict[str, Setting] = {
     "cake-hosts-off": cake("besteffort flows bandwidth 8mbit", HOSTS, **SHAPED),
     "cake-no-ack-filter": cake("besteffort flows", UPLOAD, ACKS),
     "cake-ack-filter": cake("besteffort flows ack-filter", UPLOAD, ACKS, ack_filter="filter"),
-    "cake-ack-filter-aggressive": cake(
-        "besteffort flows ack-filter-aggressive", UPLOAD, ACKS, ack_filter="aggressive"
-    ),
+    "cake-ack-filter-aggressive": cake("besteffort flows ack-filter-aggressive", UPLOAD, ACKS, ack_filter="aggressive"),
     "fq-codel-ce-threshold": Setting(
         {"aqm": "fq-codel", "limit": "1000 packets", "ecn": True, "ce_threshold": "2 ms"}
         | {"backlog": "all", "perturbation": 16},
         "fq_codel limit 1000 flows 1024 target 5ms interval 100ms quantum 1514 ce_threshold 2ms ecn",
-        (group("f", 5),), ecn=True,
+        (group("f", 5),),
+        ecn=True,
     ),
     "dualpi2": dual(),
     "dualpi2-prague": dual(groups=(group("f", 4, "prague"),)),
@@ -103,7 +102,7 @@ SETTINGS: dict[str, Setting] = {
     "dualpi2-any-ect": dual("any_ect", ecn_mask=3),
     "dualpi2-coupling": dual("coupling_factor 4 classic_protection 30", coupling_factor=4, classic_protection=30),
     "dualpi2-drop-enqueue": dual("drop_enqueue", (group("f", 4),), ecn=False, drop_early=True),
-}  # fmt: skip
+}
 
 
 def scenario(setting: Setting) -> Scenario:

@@ -130,7 +130,7 @@ QUEUES = {
         ecn=True,
     ),
     "pie, ecn": Queue(_OUR_PIE | {"ecn": True}, f"pie {_PIE} ecn", ecn=True, many=(1,)),
-}  # fmt: skip
+}
 FLOWS = (1, 5, 20)
 ELSEWHERE = {
     "codel-short": Queue(
@@ -229,9 +229,11 @@ def run_case(ways: dict[str, Scenario], seeds: int, only: str | None = None) -> 
 def provenance(kernel: Kernel) -> dict[str, str]:
     """The kernel of the stored results."""
     return {
-        "version": kernel.version, "source": kernel.source,
-        "config_sha256": kernel.config_sha256, "kernel_sha256": kernel.kernel_sha256,
-    }  # fmt: skip
+        "version": kernel.version,
+        "source": kernel.source,
+        "config_sha256": kernel.config_sha256,
+        "kernel_sha256": kernel.kernel_sha256,
+    }
 
 
 def store(kernel: Kernel, runs: dict[str, Runs]) -> None:
@@ -332,10 +334,15 @@ def main(argv: list[str] | None = None) -> int:
     if options.readme:
         print("\n".join(lines(stored()["runs"])))
         return 0
-    wanted = drawn(options.draw, options.seed) if options.draw else {
-        name: case for name, case in known.items()
-        if not options.cases or any(name == asked or name.startswith(f"{asked}-") for asked in options.cases)
-    }  # fmt: skip
+    wanted = (
+        drawn(options.draw, options.seed)
+        if options.draw
+        else {
+            name: case
+            for name, case in known.items()
+            if not options.cases or any(name == asked or name.startswith(f"{asked}-") for asked in options.cases)
+        }
+    )
     kernel = kernel_to_run("live" if options.store or options.draw else options.linux)
     kept = stored()["runs"] if kernel is None else {}
     runs: dict[str, Runs] = {}

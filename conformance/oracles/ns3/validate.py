@@ -129,10 +129,20 @@ def _queue(case: Table) -> Table:
 
 
 TCP: Table = {
-    "profile": "linux", "delayed_ack": False, "min_rto": "1 s", "max_rto": "60 s", "sack_algorithm": "rfc6675",
-    "linux_growth": False, "linux_pacing": False, "sack_compression": "0 s", "timer_wheel": False,
-    "windowed_variation": False, "adaptive_delayed_ack": False, "dsack": False, "notsent_lowat": "0 B",
-}  # fmt: skip
+    "profile": "linux",
+    "delayed_ack": False,
+    "min_rto": "1 s",
+    "max_rto": "60 s",
+    "sack_algorithm": "rfc6675",
+    "linux_growth": False,
+    "linux_pacing": False,
+    "sack_compression": "0 s",
+    "timer_wheel": False,
+    "windowed_variation": False,
+    "adaptive_delayed_ack": False,
+    "dsack": False,
+    "notsent_lowat": "0 B",
+}
 """The TCP of ns-3: timestamps and SACK as in Linux.
 
 Loss recovery, growth and timers are those of the RFCs.
@@ -178,18 +188,31 @@ def scenario(case: Table, seed: int) -> Table:
     for control, count in case["flows"].items():
         own = slice(first, first + count)
         first += count
-        groups.append({
-            "name": control, "count": count, "from": "R0", "to": "R1", "start": [f"{t} s" for t in starts[own]],
-            "access": {"rate": "1 Gbit/s", "delay": [f"{d} s" for d in delays[own]]}, "traffic": {"kind": "bulk"},
-            "tcp": CONTROLS[control][0],
-            **({"paths": "flow"} if "paths" in case else {}),
-        })  # fmt: skip
+        groups.append(
+            {
+                "name": control,
+                "count": count,
+                "from": "R0",
+                "to": "R1",
+                "start": [f"{t} s" for t in starts[own]],
+                "access": {"rate": "1 Gbit/s", "delay": [f"{d} s" for d in delays[own]]},
+                "traffic": {"kind": "bulk"},
+                "tcp": CONTROLS[control][0],
+                **({"paths": "flow"} if "paths" in case else {}),
+            }
+        )
     window = case.get("window", WINDOW)
     tcp = TCP | {"mss": f"{PAYLOAD} B", "header": f"{WIRE - PAYLOAD} B", "window": f"{window} packets"}
     return {
-        "name": "ns3", "warmup": f"{case['seconds'][0]} s", "duration": f"{case['seconds'][1]} s", "seed": seed,
-        "packet": f"{WIRE} B", "links": _links(case), "tcp": tcp, "flows": groups,
-    }  # fmt: skip
+        "name": "ns3",
+        "warmup": f"{case['seconds'][0]} s",
+        "duration": f"{case['seconds'][1]} s",
+        "seed": seed,
+        "packet": f"{WIRE} B",
+        "links": _links(case),
+        "tcp": tcp,
+        "flows": groups,
+    }
 
 
 def arguments(case: Table, seed: int) -> list[str]:
@@ -202,10 +225,17 @@ def arguments(case: Table, seed: int) -> list[str]:
     controls = [names[control] for control, count in case["flows"].items() for _ in range(count)]
     warmup, duration = case["seconds"]
     named = {
-        "queue": case.get("queue", "droptail"), "rate": case["mbit"] * 1e6, "limit": case.get("limit", LIMIT),
-        "seed": seed, "warmup": warmup, "duration": duration, "payload": PAYLOAD, "controls": ",".join(controls),
-        "delays": ",".join(map(str, delays)), "starts": ",".join(map(str, starts)),
-    }  # fmt: skip
+        "queue": case.get("queue", "droptail"),
+        "rate": case["mbit"] * 1e6,
+        "limit": case.get("limit", LIMIT),
+        "seed": seed,
+        "warmup": warmup,
+        "duration": duration,
+        "payload": PAYLOAD,
+        "controls": ",".join(controls),
+        "delays": ",".join(map(str, delays)),
+        "starts": ",".join(map(str, starts)),
+    }
     if "step" in case:
         # RED that marks every packet from one threshold of the present queue on.
         named |= {"queue": "red", "min": case["step"], "max": case["step"], "weight": 1}

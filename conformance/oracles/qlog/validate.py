@@ -40,9 +40,11 @@ def main() -> int:
     """The command line; returns the exit code."""
     build = subprocess.run([*BUILD, "--target-dir", str(ROOT / "target" / "qlog")], capture_output=True, text=True)
     if build.returncode != 0:
-        print("qlog: not judged: expected the crate qlog, which "
-              f"`cargo fetch --manifest-path {HERE.relative_to(ROOT) / 'Cargo.toml'}` gets; cargo says: "
-              f"{build.stderr.strip().splitlines()[0] if build.stderr.strip() else 'nothing'}")  # fmt: skip
+        print(
+            "qlog: not judged: expected the crate qlog, which "
+            f"`cargo fetch --manifest-path {HERE.relative_to(ROOT) / 'Cargo.toml'}` gets; cargo says: "
+            f"{build.stderr.strip().splitlines()[0] if build.stderr.strip() else 'nothing'}"
+        )
         return 0
     with tempfile.TemporaryDirectory() as folder:
         files = write(Path(folder))

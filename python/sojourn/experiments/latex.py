@@ -10,10 +10,28 @@ from sojourn.experiments.tables import CaseTable, Cell
 PREAMBLE = "% \\usepackage{booktabs} \\usepackage{xcolor}\n"
 """The packages that a table needs."""
 SIGNS = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "±": r"$\pm$", "≤": r"$\le$",
-    "≥": r"$\ge$", "…": r"\dots{}", "µ": r"$\mu$", "·": r"$\cdot$", "–": "--", "×": r"$\times$", "≈": r"$\approx$",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+    "±": r"$\pm$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "…": r"\dots{}",
+    "µ": r"$\mu$",
+    "·": r"$\cdot$",
+    "–": "--",
+    "×": r"$\times$",
+    "≈": r"$\approx$",
+}
 
 
 def escaped(text: str) -> str:
