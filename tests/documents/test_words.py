@@ -51,7 +51,7 @@ NAMES = {
     r"Board": "Scoreboard, or what it holds",
     r"go_over|goes_over": "adopt_stream",
     r"Desk|Useless": "QueueState, WaitingPacket",
-    r"(?:struct|enum|type|class|interface) (?:Asked|Brought|Filled|Found|Given|Made|Seen|Taken|Told)": "a noun, such as Request",
+    r"(?:struct|enum|type|class|interface) (?:Asked|Brought|Filled|Found|Given|Made|Seen|Taken|Told)": "a noun",
     r"fn (?:holding|places_of|usual|reach_of)|def (?:holding|places|_usual|found_to_be)": "a noun or verb",
 }
 
