@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     /// A sample has five numbers of the queue, and four of each of its parts.
-    /// A list of one number has room for four of 8 bytes.
+    /// Each number has a list with room for four entries of 8 bytes.
     #[test]
     fn a_trace_of_a_queue_counts_the_memory_of_its_parts() {
         let mut trace = QueueTrace::new(Duration::from_millis(1));
