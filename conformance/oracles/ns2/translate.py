@@ -53,7 +53,7 @@ proc link {{i a b rate delay kind variables}} {{
     foreach {{name value}} $variables {{ $queue($i) set $name $value }}
 }}
 
-# Counters and integrals of the queue, without the packet being sent.
+# Counters and integrals of the queue: what waits, without the packet being sent.
 proc watch {{i a b}} {{
     global ns n mon
     set mon($i) [$ns monitor-queue $n($a) $n($b) 0]
@@ -123,7 +123,7 @@ proc periodic {{q_ counted percent step {{last 0.0}}}} {{
     $ns at [expr {{[$ns now] + $step}}] [list periodic $q_ $counted $percent $step $q]
 }}
 
-# The counters are 32 bits wide and wrap: only their differences are meaningful.
+# The counters are 32 bits wide and wrap: only their differences mean something.
 proc snapshot {{}} {{
     global ns mon received
     foreach i [lsort -integer [array names mon]] {{
