@@ -19,7 +19,7 @@ from sojourn.core.ranges import Range
 from sojourn.core.record import Record
 from sojourn.core.record_schema import Measure
 from sojourn.core.scenario import Scenario
-from sojourn.core.scenario_files import load
+from sojourn.core.scenario_files import load, loads
 from sojourn.core.stats import Estimate, estimate, jain, paired
 from sojourn.imports.measurements import import_file
 from sojourn.runs.cluster import Cluster, RayExecutor
@@ -55,6 +55,7 @@ __all__ = [
     "import_file",
     "jain",
     "load",
+    "loads",
     "make_plan",
     "paired",
     "run",

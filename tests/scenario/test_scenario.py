@@ -251,3 +251,12 @@ def test_a_number_of_python_reaches_the_engine_to_the_bit(value):
     queue = {"aqm": "red", "max_p": value, "limit": "50 packets"}
     scenario = sj.Scenario.from_toml(DUMBBELL).set("links.bottleneck.queue", queue)
     assert scenario.resolved()["links"][0]["queue"]["max_p"] == value
+
+
+def test_a_text_is_read_as_toml_or_json():
+    tree = sj.loads(DUMBBELL)
+    assert tree.to_dict() == sj.loads(json.dumps(tree.to_dict())).to_dict() == sj.load(DUMBBELL).to_dict()
+    with pytest.raises(sj.UserError, match=r"^mine:1:3: not JSON"):
+        sj.loads("{ ]", "mine")
+    with pytest.raises(sj.UserError, match=r"^scenario: expected a text in TOML or JSON, got 3$"):
+        sj.loads(3)

@@ -95,6 +95,38 @@ def load(source: Source) -> Scenario:
     return read_scenario(Path(source))
 
 
+def loads(text: str, label: str = "scenario") -> Scenario:
+    """Reads a scenario from a text in TOML or JSON.
+
+    `canonical` and every run check the fields.
+
+    Parameters
+    ----------
+    text : str
+        TOML, or JSON if it starts with a brace.
+    label : str, default "scenario"
+        The prefix of error messages.
+
+    Returns
+    -------
+    Scenario
+        The scenario.
+
+    Raises
+    ------
+    UserError
+        The text can't be parsed.
+
+    Examples
+    --------
+    >>> sj.loads('duration = "60 s"').get_path("duration")
+    '60 s'
+    """
+    if not isinstance(text, str):
+        raise UserError.expected(label, "a text in TOML or JSON", text)
+    return (Scenario.from_json if text.lstrip().startswith("{") else Scenario.from_toml)(text, label)
+
+
 def read_scenario(path: Path) -> Scenario:
     """Reads a scenario file. If its name ends in `.json` it is JSON, else TOML.
 
