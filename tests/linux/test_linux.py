@@ -373,7 +373,7 @@ def test_the_blocks_in_readme_are_computed_from_what_is_stored() -> None:
     shown = readme.split("<!-- linux: begin -->\n")[1].split("<!-- linux: end -->")[0]
     runs = validate.stored()["runs"]
     assert shown.splitlines() == validate.lines(runs)
-    assert f"difference over {len(runs)} cases" in readme
+    assert f"The same {len(runs)} scenarios run" in readme
     stored = validate.stored()
     assert list(stored["runs"]) == list(validate.cases())
     assert sorted(case for one in stored["kernels"] for case in one["cases"]) == sorted(stored["runs"])
