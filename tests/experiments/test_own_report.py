@@ -185,7 +185,10 @@ def test_an_audit_without_blind_claims_has_no_empty_lines(ran: tuple[Path, Outco
     assert "Claims that notice none: ms." in one
 
 
-def test_every_kind_of_figure_is_listed_with_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_kind_of_figure_is_listed_with_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     assert main(["list", "figures"]) == 0
     lines = capsys.readouterr().out.splitlines()[1:]
     listed = dict(line.split(maxsplit=1) for line in lines)

@@ -29,7 +29,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def said(ran: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     monkeypatch.chdir(ran)
-    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setenv("COLUMNS", "200")
     shutil.rmtree(ran / "results", ignore_errors=True)
     assert main(["reproduce", "mine", "--quick", "--seeds", "2", "--require"]) == 1
     streams = capsys.readouterr()

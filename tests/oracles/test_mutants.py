@@ -9,7 +9,6 @@ from conformance.mutants import python_sources
 from conformance.mutants.__main__ import Equivalent, Result, drawn
 from conformance.mutants.mutant import Mutant
 from conformance.mutants.python_sources import Copy, mutants_of
-from conformance.mutants.rust_sources import Places, place
 from sojourn.core.errors import UserError
 from tests.support.source_tree import ROOT
 
@@ -152,7 +151,10 @@ def test_every_part_and_every_equivalent_mutant_names_files_that_exist():
     assert all(each["part"] in config["parts"] and each["reason"] for each in config["equivalent"])
 
 
-def test_a_function_is_not_replaced_by_the_value_that_it_returns(tmp_path):
+def test_a_function_is_not_replaced_by_the_value_that_it_returns():
+    pytest.importorskip("tree_sitter_rust", reason="the group `mutants`")
+    from conformance.mutants.rust_sources import Places, place
+
     source = b"fn size(&self) -> u32 {\n    let _ = self;\n    0\n}\n"
     described = {
         "file": "x.rs",
