@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.cli import main
+from sojourn.cli.output import out
 from sojourn.experiments import find_experiment, reproduce
 from sojourn.experiments.expression import terms
 from sojourn.experiments.figures import draw_figures
@@ -188,7 +189,7 @@ def test_an_audit_without_blind_claims_has_no_empty_lines(ran: tuple[Path, Outco
 def test_every_kind_of_figure_is_listed_with_one_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(out, "width", 200)
     assert main(["list", "figures"]) == 0
     lines = capsys.readouterr().out.splitlines()[1:]
     listed = dict(line.split(maxsplit=1) for line in lines)

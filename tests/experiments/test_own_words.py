@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.cli import main
+from sojourn.cli.output import out
 from sojourn.core.stats import interval_reach
 from sojourn.experiments.new import new_experiment
 from sojourn.experiments.verdict import Verdict
@@ -29,7 +30,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def said(ran: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     monkeypatch.chdir(ran)
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(out, "width", 200)
     shutil.rmtree(ran / "results", ignore_errors=True)
     assert main(["reproduce", "mine", "--quick", "--seeds", "2", "--require"]) == 1
     streams = capsys.readouterr()

@@ -11,7 +11,9 @@ mod probe_rtt;
 
 use crate::controller::same_stream;
 use crate::max_filter::MaxFilter;
-use crate::{Ack, CongestionController, CongestionEvent, Event, LossState, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable, Window};
+use crate::{
+    Ack, CongestionController, CongestionEvent, Event, LossState, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable, Window,
+};
 use alloc::boxed::Box;
 use extra_acked::ExtraAcked;
 use full_pipe::FullPipe;

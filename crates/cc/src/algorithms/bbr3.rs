@@ -19,7 +19,7 @@ use crate::max_filter::MaxFilter;
 use crate::variable::{if_finite, if_known};
 use crate::{
     Ack, CongestionController, CongestionEvent, Event, LossState, LostSegment, Needs, Pacing, ParamError, RateSample, Signal, Start,
-    Variable, Window
+    Variable, Window,
 };
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Stream, Time, range};

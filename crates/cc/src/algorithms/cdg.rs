@@ -7,7 +7,7 @@
 //! acknowledged data (rfc6937#3). A loss during it starts a separate recovery; in Linux the recovery continues with the acknowledged data.
 
 use crate::controller::same_stream;
-use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, Needs, ParamError, Observation, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, Needs, Observation, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;

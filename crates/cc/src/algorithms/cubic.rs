@@ -7,7 +7,7 @@
 
 use crate::silence::Silence;
 use crate::{
-    Ack, Arithmetic, Classic, CongestionEvent, Counted, Early, Event, HyStart, ParamError, Observation, Start, Variable, Window, WindowLaw,
+    Ack, Arithmetic, Classic, CongestionEvent, Counted, Early, Event, HyStart, Observation, ParamError, Start, Variable, Window, WindowLaw,
 };
 mod kernel;
 mod v21;

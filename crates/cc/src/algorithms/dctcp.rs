@@ -2,7 +2,8 @@
 //! It does so once per window. The fraction is a moving average.
 
 use crate::{
-    Ack, Classic, CongestionEvent, Counted, Early, EcnNeed, Event, Needs, ParamError, Observation, Signal, Start, Variable, Window, WindowLaw,
+    Ack, Classic, CongestionEvent, Counted, Early, EcnNeed, Event, Needs, Observation, ParamError, Signal, Start, Variable, Window,
+    WindowLaw,
 };
 use alloc::boxed::Box;
 

@@ -4,7 +4,9 @@
 //! It is called at every ACK, at most once per window at losses and at marks, and at timeouts. It returns a window and a pacing rate. The
 //! endpoint changes its window only after a handshake and a timeout. Without a decider the window is constant.
 
-use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Event, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable, Window};
+use crate::{
+    Ack, CongestionController, CongestionEvent, EcnNeed, Event, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable, Window,
+};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;

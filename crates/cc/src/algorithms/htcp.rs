@@ -4,7 +4,9 @@
 mod kernel;
 
 use crate::silence::Silence;
-use crate::{Ack, Classic, CongestionEvent, Counted, Early, Event, LawOrKernel, ParamError, Observation, Start, Variable, Window, WindowLaw};
+use crate::{
+    Ack, Classic, CongestionEvent, Counted, Early, Event, LawOrKernel, Observation, ParamError, Start, Variable, Window, WindowLaw,
+};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::Time;

@@ -3,7 +3,7 @@
 
 mod kernel;
 
-use crate::{Ack, Classic, CongestionEvent, Counted, Early, LawOrKernel, ParamError, Observation, Start, Variable, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, Early, LawOrKernel, Observation, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::Time;
