@@ -1,5 +1,6 @@
 """The page, tables and archive of an own experiment contain what their reader needs."""
 
+import json
 import re
 import zipfile
 from pathlib import Path
@@ -172,7 +173,8 @@ def test_the_archive_has_a_text_that_says_how_to_run_it_again(ran: tuple[Path, O
     assert readme.startswith("Does CoDel keep the wait short at full use of the link?\n")
     assert "    sojourn reproduce experiment --seeds 3 --quick\n" in readme
     assert re.search(r"Versions: Python 3\.\d+\.\d+, numpy \d", readme)
-    assert re.search(r"install Sojourn \d+\.\d+\.\d+", readme)
+    about = json.loads((tmp_path / "about.json").read_text(encoding="utf-8"))
+    assert f"install Sojourn {about['sojourn']}" in readme
 
 
 def test_an_audit_without_blind_claims_has_no_empty_lines(ran: tuple[Path, Outcome]) -> None:
