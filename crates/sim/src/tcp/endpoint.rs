@@ -258,7 +258,7 @@ impl Sender {
     #[cold]
     fn on_window_update<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.core.stop_persist_timer(call);
-        self.recovery.go_on_sending(&mut self.core, call);
+        self.recovery.on_window_update(&mut self.core, call);
         self.core.start_persist_timer(call);
     }
 

@@ -37,10 +37,14 @@ pub trait LossRecovery {
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
 
     /// Continues to send, in recovery or outside.
-    /// Called after an ACK that was handled while it [`is quiet`](Self::is_quiet), when pacing releases the next segments, or when the
-    /// receive window opens.
+    /// Called after an ACK that was handled while it [`is quiet`](Self::is_quiet), or when pacing releases the next segments.
     fn go_on_sending<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         self.send_window(sender, call);
+    }
+
+    /// Sends what a receive window that has opened allows, in recovery or outside.
+    fn on_window_update<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.go_on_sending(sender, call);
     }
 
     /// Whether an ACK of new data without SACK blocks requires nothing of the strategy.

@@ -91,6 +91,10 @@ impl LossRecovery for AnyRecovery {
         of_any!(self, strategy => strategy.go_on_sending(sender, call))
     }
 
+    fn on_window_update<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        of_any!(self, strategy => strategy.on_window_update(sender, call))
+    }
+
     #[inline]
     fn is_quiet(&self) -> bool {
         of_any!(self, strategy => strategy.is_quiet())

@@ -479,6 +479,11 @@ impl LossRecovery for RackTlp {
         self.send_new(sender, call);
     }
 
+    fn on_window_update<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.send_lost(sender, call);
+        self.send_window(sender, call);
+    }
+
     fn loss_state(&self, _sender: &SenderCore) -> LossState {
         self.state.of_losses()
     }
