@@ -5,6 +5,7 @@
 //! | file | content |
 //! |---|---|
 //! | `mod.rs` | the state, and the processing of an ACK |
+//! | `outcome.rs` | the content of an ACK |
 //! | `rack.rs` | loss detection by time |
 //! | `alert.rs` | the states of congestion control (Linux `tcp_fastretrans_alert`) |
 //! | `states.rs` | the states: of congestion control, of the timer, of the use of the window |
@@ -17,6 +18,7 @@
 //! It follows Linux 7 (`tcp_input.c`, `tcp_output.c`, `tcp_recovery.c`, `tcp_timer.c`). The comments of functions name their models there.
 
 mod alert;
+mod outcome;
 mod output;
 mod prr;
 mod rack;
@@ -31,14 +33,15 @@ use crate::tcp::ack::{AckDigest, Delivered};
 use crate::tcp::ack_options::{MAX_SACK_BLOCKS, SackBlocks};
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::clock::{micros_between, millis};
-use crate::tcp::outstanding::{Outstanding, Run, Segment, tag};
+use crate::tcp::outstanding::Outstanding;
 use crate::tcp::rate::Sampler;
 use crate::tcp::sender::{Expiry, SenderCore};
+use outcome::{AckOutcome, Taker};
 use prr::{Delivery, Prr};
 use rack::{Arrival, Rack};
 use sojourn_cc::LossState;
 use sojourn_spec::tcp::TcpOptions;
-use sojourn_units::{Duration, Memory, Time, memory_of};
+use sojourn_units::{Duration, Memory, memory_of};
 use states::{Pending, Probe, Resend, Setting, State, Usage};
 use undo::Undo;
 use writes::Writes;
@@ -72,128 +75,6 @@ pub struct RackTlp {
     /// The meaning of the pending timer.
     pending: Pending,
     setting: Setting,
-}
-
-/// The content of an ACK.
-#[derive(Clone, Copy, Default, Debug)]
-struct AckOutcome {
-    /// `snd_una` before the ACK.
-    prior_una: u64,
-    /// One past the last byte of the highest SACKed segment before the ACK.
-    prior_highest: u64,
-    /// Segments in flight before the ACK.
-    prior_in_flight: u32,
-    /// Segments delivered, by the cumulative ACK or SACK blocks.
-    delivered: u32,
-    /// Segments acknowledged cumulatively, SACKed before or not.
-    covered: u32,
-    /// Whether the cumulative ACK advanced.
-    advanced: bool,
-    /// Whether the state was `Open` before the ACK.
-    open: bool,
-    /// Whether a segment was acknowledged cumulatively.
-    acked: bool,
-    /// Whether a segment was SACKed.
-    sacked: bool,
-    /// Whether never retransmitted data below `high_seq` arrived (`FLAG_ORIG_SACK_ACKED`).
-    original: bool,
-    /// Whether retransmitted data was acknowledged cumulatively.
-    retransmitted: bool,
-    /// Whether it reports a duplicate that may be of a retransmission (`FLAG_DSACKING_ACK`).
-    duplicate: bool,
-    /// Whether that duplicate is of the probe (`FLAG_DSACK_TLP`).
-    duplicate_probe: bool,
-    /// Whether it echoes a congestion mark.
-    ece: bool,
-    /// Whether the timer must be set (`FLAG_SET_XMIT_TIMER`).
-    set_timer: bool,
-    /// Whether a retransmission was found lost.
-    lost_retransmission: bool,
-    /// The first and the last departure time of the newly acknowledged segments.
-    /// Only segments count that were acknowledged cumulatively, sent once and not SACKed before.
-    acked_sent: Option<(Time, Time)>,
-    /// The first and the last departure time of the newly SACKed segments.
-    sacked_sent: Option<(Time, Time)>,
-    /// The lowest byte of a never retransmitted segment that arrived below another one.
-    reordered: Option<u64>,
-    /// The RTT of the newest segment that arrived.
-    rtt: Option<Duration>,
-    /// The delay from sender to receiver in nanoseconds, by their two clocks.
-    one_way_delay: Option<i64>,
-    /// Whether the ACK was reported to the controller.
-    reported: bool,
-}
-
-impl AckOutcome {
-    /// Extends a span of departure times by those of newly delivered segments.
-    /// The segments left from `first` to `last`.
-    #[inline]
-    fn span(of: Option<(Time, Time)>, first: Time, last: Time) -> Option<(Time, Time)> {
-        Some((of.map_or(first, |(first, _)| first), last))
-    }
-
-    /// Processes cumulatively acknowledged segments that were sent once.
-    #[inline]
-    fn take_run(&mut self, run: &Run, high_seq: u64) {
-        self.delivered += run.count;
-        self.acked_sent = AckOutcome::span(self.acked_sent, run.first.sent, run.last.sent);
-        self.original |= run.first.end() <= high_seq;
-        if run.first.start < self.prior_highest {
-            self.reordered = self.reordered.or(Some(run.first.start));
-        }
-    }
-
-    /// Processes the cumulative ACK of a single segment that has tags.
-    /// `echo` is the timestamp that the ACK echoes, if any. `advance` reports the segment to RACK if it arrives only now.
-    #[inline(never)]
-    fn take_tagged(&mut self, run: &Run, echo: Option<Time>, high_seq: u64, advance: impl FnOnce(&Segment)) {
-        let segment = &run.first;
-        let resent = segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED);
-        self.retransmitted |= resent;
-        if segment.has(tag::SACKED) {
-            return;
-        }
-        if resent {
-            self.delivered += 1;
-        } else {
-            self.take_run(run, high_seq);
-        }
-        if !(resent && echo.is_some_and(|echo| millis(echo) < millis(segment.sent))) {
-            advance(segment);
-        }
-    }
-}
-
-/// Processes segments that SACK blocks report for the first time.
-struct Taker<'a> {
-    rack: &'a mut Rack,
-    sampler: Option<&'a mut Sampler>,
-    outcome: &'a mut AckOutcome,
-    arrival: Arrival,
-    /// One past the last byte of the highest segment that had arrived.
-    highest: u64,
-    high_seq: u64,
-}
-
-impl Taker<'_> {
-    #[inline(never)]
-    fn take(&mut self, run: &Run) {
-        let Taker { rack, outcome, arrival, .. } = self;
-        rack.advance(&run.last, *arrival);
-        if let Some(sampler) = &mut self.sampler {
-            sampler.take_run(run, arrival.now);
-        }
-        outcome.sacked = true;
-        outcome.delivered += run.count;
-        if !run.first.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED) {
-            let Segment { start, sent, .. } = run.first;
-            if start < self.highest {
-                outcome.reordered = Some(outcome.reordered.map_or(start, |lowest| lowest.min(start)));
-            }
-            outcome.original |= run.first.end() <= self.high_seq;
-            outcome.sacked_sent = AckOutcome::span(outcome.sacked_sent, sent, run.last.sent);
-        }
-    }
 }
 
 impl RackTlp {
