@@ -21,7 +21,7 @@ from sojourn.experiments.verdict import (
 )
 
 R, D, N = Verdict.REPRODUCED, Verdict.IN_DIRECTION, Verdict.NOT_REPRODUCED
-U, X = Verdict.UNDECIDED, Verdict.NOT_DECIDABLE
+U, X, F = Verdict.UNDECIDED, Verdict.NOT_DECIDABLE, Verdict.BY_FIT
 ORDER = {N: 0, D: 1, U: 2, R: 3}
 FLOATS = st.floats(-1e6, 1e6, allow_nan=False)
 HALVES = st.floats(0, 1e5)
@@ -153,7 +153,25 @@ def test_a_direction_never_changes_what_the_number_alone_reproduces(measured, ta
     [([R, R], R), ([N, N, N], N), ([R, N], X), ([D, N], X), ([R, U], U), ([R, D, U], X), ([U], U)],
 )
 def test_readings_that_disagree_make_a_claim_undecidable(verdicts, verdict):
-    assert over_readings(verdicts) is verdict
+    assert over_readings(verdicts[0], verdicts[1:]) is verdict
+
+
+@pytest.mark.parametrize(("verdicts", "verdict"), [([F, R], F), ([R, F], R), ([F, U], U), ([F, N], X)])
+def test_a_fit_is_the_chosen_readings_and_makes_no_disagreement(verdicts, verdict):
+    assert over_readings(verdicts[0], verdicts[1:]) is verdict
+
+
+@pytest.mark.parametrize(
+    ("parts", "verdict"),
+    [
+        ([Judged(R), Judged(R).by_fit()], F),  # all hold, one of them because its value was chosen so
+        ([Judged(U), Judged(R).by_fit()], U),
+        ([Judged(N).by_fit(), Judged(R)], N),  # a fit that fails has failed
+        ([Judged(N), Judged(R, R).by_fit()], D),
+    ],
+)
+def test_a_claim_is_reproduced_by_a_fit_if_one_of_its_parts_is(parts, verdict):
+    assert combine(parts) is verdict
 
 
 @pytest.mark.parametrize(

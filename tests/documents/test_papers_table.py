@@ -36,6 +36,6 @@ def test_a_table_is_written_between_its_marks():
     counts = {str(verdict): i for i, verdict in enumerate(Verdict)}
     entry = Entry(id="a-2000", citation="", page="", counts=counts, skipped=0, caution="", facts="")
     table = papers_table.table(["a-2000", "b-2001"], {"a-2000": entry})
-    assert table.splitlines()[2:] == ["| a-2000 | 10 | 0 | 1 | 2 | 3 | 4 |", "| b-2001 | – | – | – | – | – | – |"]
+    assert table.splitlines()[2:] == ["| a-2000 | 15 | 0 | 1 | 2 | 3 | 4 | 5 |", "| b-2001 |" + 7 * " – |"]
     page = f"x\n{papers_table.BEGIN}old\n{papers_table.END}y\n"
     assert papers_table.with_table(page, table) == f"x\n{papers_table.BEGIN}{table}{papers_table.END}y\n"

@@ -16,6 +16,7 @@ from sojourn.experiments import RunOptions, find_experiments, load_experiment, m
 from sojourn.experiments.audit import Audit, Plan, Row, audit, observe, plan_of, read_audit, with_parameters
 from sojourn.experiments.mutate import Workspace, shared_workspace
 from sojourn.experiments.needs import cases_of
+from tests.support.experiment_folder import OTHER_CLAIMS
 from tests.support.source_tree import ROOT
 
 FEW = 8
@@ -74,7 +75,7 @@ set = { "links.bottleneck.queue.max_p" = 0.1 }
 def folder(tmp_path):
     """Lehto's paper with few claims and mutants."""
     copy = tmp_path / "papers" / "audited"
-    shutil.copytree(LEHTO, copy)
+    shutil.copytree(LEHTO, copy, ignore=OTHER_CLAIMS)
     (copy / "claims.toml").write_text(CLAIMS)
     (copy / "mutants.toml").write_text(MUTANTS)
     return copy

@@ -13,6 +13,7 @@ from sojourn.experiments.needs import cases_of
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.reproduce import judge_claim
 from sojourn.experiments.verdict import Verdict
+from tests.support.experiment_folder import OTHER_CLAIMS
 from tests.support.source_tree import ROOT
 
 CLAIM = """
@@ -36,7 +37,7 @@ def record_of(value, fingerprint):
 def one_claim(tmp_path, text):
     """Lehto's paper with one claim alone."""
     copy = tmp_path / "paper"
-    shutil.copytree(LEHTO, copy)
+    shutil.copytree(LEHTO, copy, ignore=OTHER_CLAIMS)
     (copy / "claims.toml").write_text(text)
     return load_experiment(copy)
 

@@ -15,6 +15,7 @@ from sojourn.experiments.infer import FAR, Inference, Point, Search, changes, di
 from sojourn.experiments.model import Case
 from sojourn.experiments.verdict import Tolerance, Verdict, parse_target
 from sojourn.runs.store import Store
+from tests.support.experiment_folder import OTHER_CLAIMS
 from tests.support.source_tree import ROOT
 
 LEHTO = ROOT / "papers" / "lehto-2005"
@@ -57,7 +58,7 @@ set = { "links.bottleneck.queue.target" = "{x}" }
 def folder(tmp_path):
     """Lehto's paper without PD's set point, with short runs."""
     copy = tmp_path / "papers" / "inferred"
-    shutil.copytree(LEHTO, copy)
+    shutil.copytree(LEHTO, copy, ignore=OTHER_CLAIMS)
     (copy / "claims.toml").write_text(CLAIMS)
     experiment = tomllib.loads((copy / "experiment.toml").read_text()) | tomllib.loads(OMITTED)
     experiment["grids"]["table2"]["quick_set"] = {"duration": "14 s", "warmup": "4 s"}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sojourn.experiments.verdict import Verdict
     from sojourn.experiments.wording import Wording
 
-STYLES = {"good": "green", "fair": "yellow", "bad": "red", "open": "cyan", "soft": "dim", "": ""}
+STYLES = {"good": "green", "fit": "bright_green", "fair": "yellow", "bad": "red", "open": "cyan", "soft": "dim", "": ""}
 """The terminal color of each class of verdicts."""
 
 
@@ -74,7 +74,9 @@ class ReproduceOptions(CacheOptions):
         Path | None,
         typer.Option("--out", help="Folder for report, figures and tables (default: results/ID with the paper's ID)."),
     ] = None
-    demand: Annotated[bool, typer.Option("--require", help="Exit with 1 unless every claim holds.")] = False
+    demand: Annotated[bool, typer.Option("--require", help="Exit with 1 unless every claim holds, and by no fit.")] = (
+        False
+    )
     archive: Annotated[
         Path | None,
         typer.Option("--zip", help="Write the experiment, report, figures, tables and a manifest to this zip file."),
@@ -140,9 +142,10 @@ def reproduce(options: ReproduceOptions) -> None:
 
 @dataclass
 class _Ends:
-    """What decides the exit code of a command: claims that failed or are undecided, and errors."""
+    """What decides the exit code of a command: claims that do not simply hold, and errors."""
 
     failed: list[str] = field(default_factory=list)
+    fitted: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     mistakes: list[str] = field(default_factory=list)
 
@@ -151,15 +154,17 @@ class _Ends:
         from sojourn.experiments.verdict import Verdict
 
         self.mistakes += outcome.mistakes or []
+        kinds = {Verdict.REPRODUCED: [], Verdict.BY_FIT: self.fitted, Verdict.UNDECIDED: self.undecided}
         for result in outcome.results:
-            if result.verdict is not Verdict.REPRODUCED:
-                (self.undecided if result.verdict is Verdict.UNDECIDED else self.failed).append(result.claim.id)
+            kinds.get(result.verdict, self.failed).append(result.claim.id)
 
     def exit(self, demand: bool) -> None:
         """Raises `UserError` for a mistake; with `demand`, `RunError` unless all claims hold."""
         if self.mistakes:
             raise UserError(self.mistakes[0])
         said = [f"claims that do not hold: {', '.join(self.failed)}"] if self.failed else []
+        if self.fitted:
+            said.append(f"claims that hold by a fit: {', '.join(self.fitted)}")
         if self.undecided:
             said.append(f"undecided claims: {', '.join(self.undecided)} (more --seeds narrow their intervals)")
         if demand and said:
@@ -386,9 +391,7 @@ MOST_PARTS = 6
 
 def _open_parts(result: ClaimResult) -> list[PartResult]:
     """The first parts of a claim that do not hold."""
-    from sojourn.experiments.verdict import Verdict
-
-    return [part for part in result.parts if part.verdict is not Verdict.REPRODUCED][:MOST_PARTS]
+    return [part for part in result.parts if not part.verdict.holds][:MOST_PARTS]
 
 
 def _verdict(verdict: Verdict, words: Wording) -> Text:

@@ -53,6 +53,8 @@ class Part:
     """Above 0: the share of seeds in which the target must hold."""
     of_seeds: str = "mean"
     """The value of a cell from its seeds: `mean` or `median`."""
+    fitted_by: tuple[str, ...] = ()
+    """The deviations whose values were fitted to its number."""
 
     @property
     def judged(self) -> Target:

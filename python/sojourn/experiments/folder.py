@@ -13,6 +13,7 @@ from sojourn.core.scenario_files import read_text
 from sojourn.experiments.claims import PublishedValues, expand_claims
 from sojourn.experiments.consistency import check_experiment, unknown_name
 from sojourn.experiments.families import MOST_CASES, Choice, Curve, expand_curve, expand_family, plain_scenario
+from sojourn.experiments.fits import with_fits
 from sojourn.experiments.model import Experiment, Grid
 from sojourn.experiments.schema import ClaimsFile, DeviationsFile, ExperimentFile
 from sojourn.experiments.schema.claims import Origin
@@ -148,6 +149,7 @@ def load_experiment(root: Path) -> Experiment:
     claims, tables = expand_claims(str(root / "claims.toml"), claims_file, published, reference, default_origin)
     ledger = root / "deviations.toml"
     deviations = read_toml(ledger, DeviationsFile).deviations if ledger.exists() else []
+    claims = with_fits(str(ledger), claims, deviations)
     experiment = Experiment(
         root=root,
         file=file,

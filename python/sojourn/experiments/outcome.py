@@ -97,6 +97,7 @@ def held(parts: Sequence[PartResult]) -> str:
     """The results of parts: `3 of 5 parts held, 1 undecided, 1 failed`."""
     count = [part.verdict for part in parts].count
     rest = [
+        (count(Verdict.BY_FIT), "held by a fit"),
         (count(Verdict.IN_DIRECTION), "held in direction"),
         (count(Verdict.UNDECIDED), "undecided"),
         (count(Verdict.NOT_REPRODUCED), "failed"),
@@ -152,7 +153,7 @@ class ClaimResult:
     @functools.cached_property
     def verdict(self) -> Verdict:
         """The verdict, over all readings."""
-        return over_readings([self.chosen, *(each.verdict for each in self.others)])
+        return over_readings(self.chosen, [each.verdict for each in self.others])
 
     @property
     def held(self) -> str:
@@ -161,7 +162,7 @@ class ClaimResult:
             return held(self.parts)
         verdicts = [each.verdict for each in self.readings]
         counts = [(verdict, verdicts.count(verdict)) for verdict in Verdict if verdict in verdicts]
-        if Verdict.REPRODUCED not in verdicts:
+        if not any(each.holds for each in verdicts):
             counts.insert(0, (Verdict.REPRODUCED, 0))
         first, *rest = [f"{verdict} under {count}" for verdict, count in counts]
         return ", ".join([f"{first} of {counted(len(verdicts), 'reading')}", *rest])
@@ -451,6 +452,7 @@ class Outcome:
                         "n": found.n,
                         "part_verdict": words.word(part.verdict),
                         "kind": part.part.kind,
+                        "fitted": " ".join(part.part.fitted_by),
                     }
                 )
         return pd.DataFrame(rows)

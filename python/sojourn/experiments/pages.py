@@ -12,6 +12,7 @@ from sojourn.experiments.verdict import Verdict
 
 CLASSES = {
     str(Verdict.REPRODUCED): "good",
+    str(Verdict.BY_FIT): "fit",
     str(Verdict.IN_DIRECTION): "fair",
     str(Verdict.NOT_REPRODUCED): "bad",
     str(Verdict.UNDECIDED): "open",
@@ -21,6 +22,7 @@ CLASSES = {
 """The color of a verdict in a page."""
 MARKS = {
     str(Verdict.REPRODUCED): "✓",
+    str(Verdict.BY_FIT): "≈",
     str(Verdict.IN_DIRECTION): "~",
     str(Verdict.NOT_REPRODUCED): "✗",
     str(Verdict.UNDECIDED): "?",

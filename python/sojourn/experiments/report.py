@@ -198,6 +198,7 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
         ],
         table_cells=len(table_cells),
         good_cells=sum(part.verdict is Verdict.REPRODUCED for part in table_cells),
+        fitted_cells=sum(part.verdict is Verdict.BY_FIT for part in table_cells),
         tables=list(_table_summaries(outcome)),
         sections=list(sections.values()),
         others=others,

@@ -383,6 +383,7 @@ def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) 
     else:
         measured = estimate(values[:1] if same else values, within=range_of_part(part, *known))
     judged = judge_part(measured, part.judged, part.kind, part.direction)
+    judged = judged.by_fit() if part.fitted_by else judged
     sure = cannot_fail(part, *known)
     return PartResult(part, measured, published, judged, same, sure, _unit(part, outcome.experiment))
 

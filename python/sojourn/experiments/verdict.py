@@ -10,7 +10,7 @@ import enum
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sojourn.core.errors import UserError
@@ -25,6 +25,7 @@ class Verdict(enum.Enum):
     """The result for a claim or a part of one."""
 
     REPRODUCED = "reproduced"
+    BY_FIT = "reproduced by a fit"
     IN_DIRECTION = "reproduced in direction"
     NOT_REPRODUCED = "not reproduced"
     UNDECIDED = "undecided"
@@ -33,6 +34,11 @@ class Verdict(enum.Enum):
     def __str__(self) -> str:
         return self.value
 
+    @property
+    def holds(self) -> bool:
+        """Whether the numbers agree, by a fit or without one."""
+        return self in (Verdict.REPRODUCED, Verdict.BY_FIT)
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -40,6 +46,10 @@ class Judged:
 
     verdict: Verdict
     direction: Verdict | None = None
+
+    def by_fit(self) -> Judged:
+        """The verdict if an omitted value was fitted to the part."""
+        return replace(self, verdict=Verdict.BY_FIT) if self.verdict is Verdict.REPRODUCED else self
 
 
 @dataclass(frozen=True)
@@ -153,13 +163,16 @@ def combine(parts: Iterable[Judged]) -> Verdict:
         if not directions:
             return Verdict.NOT_REPRODUCED
         return Verdict.UNDECIDED if Verdict.UNDECIDED in directions else Verdict.IN_DIRECTION
-    return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.REPRODUCED
+    open_or_fit = [each for each in (Verdict.UNDECIDED, Verdict.BY_FIT) if each in verdicts]
+    return open_or_fit[0] if open_or_fit else Verdict.REPRODUCED
 
 
-def over_readings(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict on a claim from those under each reading of what the paper omits."""
-    seen = set(verdicts)
-    decided = seen - {Verdict.UNDECIDED}
-    if len(decided) > 1:
+def over_readings(chosen: Verdict, others: Iterable[Verdict]) -> Verdict:
+    """The verdict on a claim from those under each reading of what the paper omits.
+
+    Whether a reading is a fit does not make readings differ: the chosen one decides it.
+    """
+    seen = {Verdict.REPRODUCED if each.holds else each for each in (chosen, *others)}
+    if len(seen - {Verdict.UNDECIDED}) > 1:
         return Verdict.NOT_DECIDABLE
-    return Verdict.UNDECIDED if Verdict.UNDECIDED in seen else decided.pop()
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in seen else chosen

@@ -33,7 +33,8 @@ _RULE = (
     "number, or a direction: a sign or an order. A number may have a direction of its own, which can hold where the "
     "number is missed. A claim {holds} if all its parts {do}. It {holds} in direction if numbers are missed "
     "but all its directions hold, and there is one. It {fails} if a direction fails, or a number is missed "
-    "and there is no direction. It is undecided if an undecided part could still change that. {omitted}A single run, "
+    "and there is no direction. It is undecided if an undecided part could still change that. {omitted}"
+    "It {holds} by a fit if a value that was left open was chosen for the number of one of its parts. A single run, "
     "and a number that needs no run, has no interval: its value decides."
 )
 
@@ -104,6 +105,7 @@ OWN = Wording(
     _RULE.format(holds="holds", misses="is missed", open="is undecided", do="hold", fails="does not hold", omitted=""),
     {
         str(Verdict.REPRODUCED): "holds",
+        str(Verdict.BY_FIT): "holds by a fit",
         str(Verdict.IN_DIRECTION): "holds in direction",
         str(Verdict.NOT_REPRODUCED): "does not hold",
         str(Verdict.UNDECIDED): "undecided",
@@ -115,7 +117,7 @@ OWN = Wording(
         "theory": OriginText("Formulas", "what the formula says"),
         "judge": OriginText("Other simulators: points with the same settings", "what the other one gave"),
     },
-    rare=(Verdict.IN_DIRECTION, Verdict.NOT_DECIDABLE),
+    rare=(Verdict.BY_FIT, Verdict.IN_DIRECTION, Verdict.NOT_DECIDABLE),
     claims="claims",
     others="Other claims",
     part="A part of the experiment",

@@ -27,6 +27,11 @@ class Deviation(FileModel):
     """The version of this rerun."""
     why: str
     """The reason."""
+    chosen_for: list[str] = []
+    """The claims to whose numbers the value chosen here was fitted.
+
+    They can be reproduced by a fit only. Names are patterns such as `T2-s[1-5]-fuzzy`. `S14/queue_mean` is the parts of S14 with this word in their measure.
+    """
     tried: list[Tried] = []
     """Other readings, and their effects."""
 
