@@ -30,7 +30,8 @@ class Deviation(FileModel):
     chosen_for: list[str] = []
     """The claims to whose numbers the value chosen here was fitted.
 
-    They can be reproduced by a fit only. Names are patterns such as `T2-s[1-5]-fuzzy`. `S14/queue_mean` is the parts of S14 with this word in their measure.
+    They can be reproduced by a fit only. Names are patterns such as `T2-s[1-5]-fuzzy`. `S14/queue_mean` is the parts of
+    S14 with this word in their measure.
     """
     tried: list[Tried] = []
     """Other readings, and their effects."""
