@@ -197,7 +197,7 @@ def test_links_to_experiments_tell_them_apart():
 ORIGINS = {
     "cpc": {"ours": {"A3b", "A7d", "F2", "S5b", "B1", "B2", "B3", "B4"}, "theory": {"F1"}, "judge": {"N1"}},
     "flower": {"ours": {"F23b"}},
-    "fuzzyrtt": {"ours": {"S1", "S2", "S3", "S4", "E1", "L1"}},
+    "fuzzyrtt": {"ours": {"S1", "S2", "S4", "S5", "E1", "L1"}},
     "led": {"theory": {"D1v", "D2v", "D3v"}, "judge": {"N-ftp", "N-reverse", "N-lot"}, "ours": {"S1", "S2"}},
     "lehto": {},
 }
@@ -337,6 +337,6 @@ def test_the_other_reading_of_fuzzyrtts_outputs_is_twice_the_unit():
     queue = scenario.get_path("links.bottleneck.queue")
     prints = {
         name: run(scenario.copy().set("links.bottleneck.queue", {**queue, **other}), seed=1)["fingerprint"]
-        for name, other in {"usual": {}, "other": {"output": "b"}, "twice": {"unit": 0.002}}.items()
+        for name, other in {"usual": {}, "other": {"output": "b"}, "twice": {"unit": 2 * queue["unit"]}}.items()
     }
     assert prints["other"] == prints["twice"] != prints["usual"]

@@ -5,7 +5,7 @@
 | `surface(queue, backlog, change)` | probability of a queue's law, in percent |
 | `slope_backlog(queue, backlog, change, steps)` | its slope over the backlog, in percent per packet |
 | `slope_change(queue, backlog, change, steps)` | its slope over the change |
-| `mean`, `least`, `greatest` of `(pattern, queue, measure, setting)` | over all scenarios that match the pattern |
+| `mean`, `least`, `greatest`, `deviation` of `(pattern, queue, measure, setting)` | over all scenarios that match the pattern |
 | `advantage(scenario, ours, theirs)` | the largest advantage, in percent, of a curve over another at equal x |
 | `reach(scenario, curve, x)` | the y of a curve at an x |
 | `design(name, quantity, "delay")` | a number of a design, with the dead time or (without the text) without it |
@@ -113,7 +113,10 @@ def family_functions(outcome: Outcome) -> Functions:
 
         return function
 
-    return {"mean": over(np.mean), "least": over(np.min), "greatest": over(np.max)}
+    def deviation(values: list[Array], axis: int) -> Array:
+        return np.asarray(np.std(values, axis=axis, ddof=1), dtype=np.float64)
+
+    return {"mean": over(np.mean), "least": over(np.min), "greatest": over(np.max), "deviation": over(deviation)}
 
 
 @dataclass(frozen=True)
