@@ -12,10 +12,11 @@ from sojourn.core.errors import UserError
 from sojourn.core.scenario_files import read_text
 from sojourn.experiments.claims import PublishedValues, expand_claims
 from sojourn.experiments.consistency import check_experiment, unknown_name
+from sojourn.experiments.coverage import check_coverage
 from sojourn.experiments.families import MOST_CASES, Choice, Curve, expand_curve, expand_family, plain_scenario
 from sojourn.experiments.fits import with_fits
 from sojourn.experiments.model import Experiment, Grid
-from sojourn.experiments.schema import ClaimsFile, DeviationsFile, ExperimentFile
+from sojourn.experiments.schema import ClaimsFile, CoverageFile, DeviationsFile, ExperimentFile
 from sojourn.experiments.schema.claims import Origin
 from sojourn.experiments.schema.experiment import GridTable
 from sojourn.experiments.schema.toml import read_toml
@@ -150,6 +151,7 @@ def load_experiment(root: Path) -> Experiment:
     ledger = root / "deviations.toml"
     deviations = read_toml(ledger, DeviationsFile).deviations if ledger.exists() else []
     claims = with_fits(str(ledger), claims, deviations)
+    covered = root / "coverage.toml"
     experiment = Experiment(
         root=root,
         file=file,
@@ -166,6 +168,8 @@ def load_experiment(root: Path) -> Experiment:
         tables=tables,
         notes=claims_file.notes,
         deviations=deviations,
+        coverage=read_toml(covered, CoverageFile) if covered.exists() else None,
     )
     check_experiment(experiment, label)
+    check_coverage(experiment)
     return experiment

@@ -5,7 +5,7 @@
 | `surface(queue, backlog, change)` | probability of a queue's law, in percent |
 | `slope_backlog(queue, backlog, change, steps)` | its slope over the backlog, in percent per packet |
 | `slope_change(queue, backlog, change, steps)` | its slope over the change |
-| `mean`, `least`, `greatest`, `deviation` of `(pattern, queue, measure, setting)` | over all scenarios that match the pattern |
+| `mean`, `least`, `greatest`, `deviation` of `(pattern, queue, measure, setting)` | over all scenarios that fit |
 | `advantage(scenario, ours, theirs)` | the largest advantage, in percent, of a curve over another at equal x |
 | `reach(scenario, curve, x)` | the y of a curve at an x |
 | `design(name, quantity, "delay")` | a number of a design, with the dead time or (without the text) without it |

@@ -23,6 +23,7 @@ from sojourn.experiments.families import Choice, Curve, ExperimentScenario
 from sojourn.experiments.run_measures import TAKEN, RunMeasures
 from sojourn.experiments.schema import ExperimentFile
 from sojourn.experiments.schema.claims import NoteTable, Origin, PublishedTable
+from sojourn.experiments.schema.coverage import CoverageFile
 from sojourn.experiments.schema.deviations import Deviation
 from sojourn.experiments.schema.experiment import Fluid, Measure
 from sojourn.experiments.schema.figure import Figure
@@ -123,6 +124,8 @@ class Experiment:
     tables: list[PublishedTable]
     notes: list[NoteTable]
     deviations: list[Deviation]
+    coverage: CoverageFile | None = None
+    """Which parts of the paper are covered; `None` without the file."""
 
     @property
     def id(self) -> str:

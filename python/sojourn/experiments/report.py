@@ -18,6 +18,7 @@ from sojourn.core.record_files import frame_to_parquet
 from sojourn.core.text_format import counted
 from sojourn.experiments import latex
 from sojourn.experiments.audit import Audit, read_audit
+from sojourn.experiments.coverage import coverage_rows
 from sojourn.experiments.environment import environment
 from sojourn.experiments.figures import DrawnFigure, draw_figures
 from sojourn.experiments.index import ABOUT
@@ -203,6 +204,8 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
         sections=list(sections.values()),
         others=others,
         audit=audit,
+        coverage=coverage_rows(outcome.experiment),
+        verdict_of={result.claim.id: str(result.verdict) for result in outcome.results},
         linked={result.claim.origin for result in outcome.results if homes[result.claim.id]},
         missing=missing,
         skipped=list(dict.fromkeys(claim.table or claim.id for claim in outcome.skipped if claim.id not in waiting)),

@@ -1,6 +1,7 @@
 """The fields of an experiment's files, with type, default and a sentence each.
 
-`sojourn schema experiment` prints one of them as JSON Schema; so do `claims`, `deviations` and `mutants`.
+`sojourn schema experiment` prints one of them as JSON Schema; so do `claims`, `coverage`, `deviations` and
+`mutants`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import Any
 
 from sojourn.core.errors import UserError
 from sojourn.experiments.schema.claims import ClaimsFile
+from sojourn.experiments.schema.coverage import CoverageFile
 from sojourn.experiments.schema.deviations import DeviationsFile
 from sojourn.experiments.schema.experiment import ExperimentFile
 from sojourn.experiments.schema.figures import KINDS
@@ -18,6 +20,7 @@ from sojourn.experiments.schema.toml import FileModel
 FILES: dict[str, type[FileModel]] = {
     "experiment": ExperimentFile,
     "claims": ClaimsFile,
+    "coverage": CoverageFile,
     "deviations": DeviationsFile,
     "mutants": MutantsFile,
 }
@@ -56,6 +59,7 @@ def figure_entries() -> list[dict[str, Any]]:
 __all__ = [
     "FILES",
     "ClaimsFile",
+    "CoverageFile",
     "DeviationsFile",
     "ExperimentFile",
     "FileModel",
