@@ -1,4 +1,4 @@
-"""`coverage.toml` accounts for a whole paper: every numbered item, every quantitative sentence, every claim."""
+"""`coverage.toml` accounts for every numbered item, sentence and claim of a paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that `coverage.toml` accounts for every numbered item of a paper and for every claim of the folder."""
+"""Checks that `coverage.toml` accounts for the whole paper and for every claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`coverage.toml`: every equation, table, figure and quantitative sentence of a paper, and what covers it."""
+"""`coverage.toml`: every numbered item and quantitative sentence of a paper."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Entry(FileModel):
     text: str = Field(min_length=1)
     """What it states, briefly and in own words."""
     claims: list[str] = []
-    """Claims that measure it, by name; patterns such as `R1*` and names of published tables are allowed."""
+    """Claims and published tables that measure it, by name or pattern, such as `R1*`."""
     notes: list[str] = []
     """Notes that explain why it is not tested."""
     deviations: list[str] = []
