@@ -30,7 +30,7 @@ help:
 	@echo 'make reproduce-all  rerun all papers with their seeds, write results/index.html and print the time'
 	@echo 'make slow-test   slow tests, such as the walk-throughs of CONTRIBUTING.md, and examples and benchmarks in Rust: about 2 minutes after `make test`'
 	@echo 'make bench       measure speed, compared with ns-2.35 if it is installed'
-	@echo 'make validate    compare with ns-2.35, ns-3 and Linux, or their stored results'
+	@echo 'make validate    compare with ns-2.35, ns-3 and Linux, or their stored results; build the playground'
 	@echo 'make properties  property tests with PROPERTY_ROUNDS times as many new random cases'
 	@echo 'make hunt        run HUNT_COUNT random scenarios, each in several modes; continues where it stopped'
 	@echo 'make mutants     change one operator, value or branch of MUTANTS_PARTS at a time: tests must detect it'
@@ -189,6 +189,7 @@ bench: setup
 validate: setup
 	@failed=0; for judge in ns2 ns3 linux qlog; do \
 	    $(BIN)/python -m conformance.oracles.$$judge.validate || failed=1; done; exit $$failed
+	@if sh scripts/wasm.sh; then $(MAKE) --no-print-directory playground; fi
 
 # Property tests with new cases each time. A failing case is printed, and should become a test.
 properties: setup

@@ -7,7 +7,7 @@ use crate::path::{self, Step};
 use crate::syntax::{self, line_and_column};
 use crate::written::{Queue, Scenario};
 use serde::de::DeserializeOwned;
-use sojourn_spec::written::{OF_NAME, Written};
+use sojourn_spec::written::{Rejected, Written};
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
@@ -200,34 +200,15 @@ fn without_null(json: &mut serde_json::Value, at: &str) -> Result<(), Error> {
 
 /// Deserializes a value from a table. The field in an error is a path with names.
 pub(crate) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, Error> {
-    serde_path_to_error::deserialize(Written(Value::Table(table.clone()))).map_err(|error| {
-        let (inner, message) = split(error.inner().message());
-        let mut steps: Vec<Step> = error.path().iter().filter_map(step).collect();
-        if message.starts_with(OF_NAME) {
-            steps.pop();
-        }
-        steps.extend(inner);
-
-        // The message already contains the unknown key, so the field is its table.
-        if message.starts_with("unknown field") && path::concrete(table, &steps).is_some_and(|_| ends_with_key(&steps, &message)) {
-            steps.pop();
-        }
-        Error::from_serde(path::by_name(table, &steps), message.trim_start_matches(OF_NAME))
-    })
+    T::deserialize(Written(Value::Table(table.clone()))).map_err(|rejected| named(table, rejected))
 }
 
-/// Whether the last step is the unknown key in the message.
-fn ends_with_key(steps: &[Step], message: &str) -> bool {
-    matches!(steps.last(), Some(Step::Key(key)) if message.starts_with(&format!("unknown field `{key}`")))
-}
-
-/// Converts a step of serde's path.
-fn step(segment: &serde_path_to_error::Segment) -> Option<Step> {
-    match segment {
-        serde_path_to_error::Segment::Seq { index } => Some(Step::Index(*index)),
-        serde_path_to_error::Segment::Map { key } | serde_path_to_error::Segment::Enum { variant: key } => Some(Step::Key(key.clone())),
-        serde_path_to_error::Segment::Unknown => None,
-    }
+/// The error with its path as names.
+fn named(table: &Table, rejected: Rejected) -> Error {
+    let (mut steps, message) = rejected.into_parts();
+    let (inner, message) = split(&message);
+    steps.extend(inner);
+    Error::from_serde(path::by_name(table, &steps), &message)
 }
 
 /// Splits an error inside a tagged table, "in `path`: message", into path and message.

@@ -4,19 +4,11 @@
 //! (`links[0]`). A name that contains a dot is quoted.
 
 use crate::error::{Error, unknown};
+pub(crate) use sojourn_spec::written::Step;
 use toml::{Table, Value};
 
 /// The maximum number of elements of a path.
 const DEEPEST: usize = 32;
-
-/// One step of a path, into a table or a list.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
-    /// A key of a table, or the name of a list element.
-    Key(String),
-    /// The position of a list element.
-    Index(usize),
-}
 
 /// Parses a path into steps.
 ///

@@ -169,13 +169,14 @@ impl Queue {
 /// Parses a queue from a text: a table as in a scenario.
 #[cfg(feature = "serde")]
 fn read_own(text: &str) -> Result<Queue, ParamError> {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Written {
-        queue: Queue,
-    }
+    use crate::written::{Rejected, Written};
     let wrong = |got: &str| ParamError::new("linux", &format!("\"{text}\": {got}"), OWN_QUEUE);
-    let queue = toml::from_str::<Written>(&format!("queue = {text}")).map_err(|error| wrong(error.message()))?.queue;
+    let table: toml::Table = toml::from_str(&format!("queue = {text}")).map_err(|error| wrong(error.message()))?;
+    if let Some(other) = table.keys().find(|key| *key != "queue") {
+        return Err(wrong(&format!("unknown field `{other}`, expected `queue`")));
+    }
+    let value = table.into_iter().map(|(_, value)| value).next().unwrap_or(toml::Value::Boolean(false));
+    let queue = serde::Deserialize::deserialize(Written(value)).map_err(|error: Rejected| wrong(&format!("{error}")))?;
     let refused = match &queue {
         Queue { classes: Some(_), .. } => Some("classes"),
         Queue { aqm: AqmConfig::Linux(_) | AqmConfig::External(_), .. } => Some(queue.aqm.name()),
@@ -253,7 +254,7 @@ mod reading {
 
         /// Reads a table of a queue with classes.
         pub(crate) fn of_classes<E: Error>(table: Table) -> Result<Queue, E> {
-            let classes = tracked(table, |input| Scheduler::deserialize(input)).map_err(E::custom)?;
+            let classes = tracked(table, Scheduler::deserialize).map_err(E::custom)?;
             Ok(Queue { classes: Some(Box::new(classes)), ..Queue::default() })
         }
 

@@ -4,7 +4,7 @@
 //! An error inside such a table starts with "in `path`: ", where `path` leads from the table to the invalid value. The scenario reader
 //! moves it to the path of the table.
 
-use crate::written::{OF_NAME, Written, listed, none_of};
+use crate::written::{Rejected, Step, Written, listed, none_of};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -32,9 +32,6 @@ pub struct Tagged<E> {
     common: Vec<&'static str>,
     error: PhantomData<E>,
 }
-
-/// The deserializer of the remaining keys, which tracks the path of the current value.
-pub type Input<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, Written>;
 
 impl<E: Error> Tagged<E> {
     /// Reads a table and removes its `tag`, which selects one of `names`.
@@ -65,7 +62,7 @@ impl<E: Error> Tagged<E> {
         let own = names.iter().find(|&&name| name == HOST && rest.contains_key(name));
         let name = match (rest.remove(tag), own.copied().or(default)) {
             (Some(Value::String(name)), _) => name,
-            (Some(other), _) => return Err(E::custom(format!("in `{tag}`: {}", none_of(&names, &other).message()))),
+            (Some(other), _) => return Err(E::custom(format!("in `{tag}`: {}", none_of(&names, &other)))),
             (None, Some(name)) => name.to_string(),
             (None, None) => return Err(E::custom(format!("missing key `{tag}`, expected one of {}", listed(&names)))),
         };
@@ -91,12 +88,12 @@ impl<E: Error> Tagged<E> {
     ///
     /// # Errors
     /// A key is unknown, or a value has the wrong type.
-    pub fn choose<T>(&mut self, read: impl FnOnce(&str, Input<'_, '_>) -> Result<T, toml::de::Error>) -> Result<T, E> {
+    pub fn choose<T>(&mut self, read: impl FnOnce(&str, Written) -> Result<T, Rejected>) -> Result<T, E> {
         let rest = core::mem::take(&mut self.rest);
         self.tracked(rest, |input| read(&self.name, input))
     }
 
-    fn tracked<T>(&self, table: Table, read: impl FnOnce(Input<'_, '_>) -> Result<T, toml::de::Error>) -> Result<T, E> {
+    fn tracked<T>(&self, table: Table, read: impl FnOnce(Written) -> Result<T, Rejected>) -> Result<T, E> {
         tracked(table, read).map_err(|mut message| {
             if message.starts_with("unknown field") {
                 for key in [self.tag].iter().chain(&self.common) {
@@ -117,25 +114,28 @@ impl<E: Error> Tagged<E> {
 ///
 /// # Errors
 /// The message. It starts with "in `path`: " unless the error is one of the table itself.
-pub fn tracked<T>(table: Table, read: impl FnOnce(Input<'_, '_>) -> Result<T, toml::de::Error>) -> Result<T, String> {
-    let mut track = serde_path_to_error::Track::new();
-    read(Input::new(Written(Value::Table(table)), &mut track)).map_err(|error| {
-        let (mut path, mut message) = (track.path().to_string(), error.message().to_string());
-        if let Some(said) = message.strip_prefix(OF_NAME) {
-            path = path.rsplit_once('.').map_or(".", |(before, _)| before).to_string();
-            message = said.to_string();
-        }
-        // The error of an unknown key belongs to its table.
-        if let Some((key, _)) = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`')) {
-            let table = path.strip_suffix(key).map(|table| table.trim_end_matches('.').to_string());
-            path = table.map_or(path, |table| if table.is_empty() { ".".to_string() } else { table });
-        }
-        if let Some((inner, rest)) = message.strip_prefix("in `").and_then(|rest| rest.split_once("`: ")) {
-            path = if path == "." { inner.to_string() } else { format!("{path}.{inner}") };
-            message = rest.to_string();
-        }
-        if path == "." { message } else { format!("in `{path}`: {message}") }
-    })
+pub fn tracked<T>(table: Table, read: impl FnOnce(Written) -> Result<T, Rejected>) -> Result<T, String> {
+    read(Written(Value::Table(table))).map_err(message)
+}
+
+/// The message of an error with its path.
+/// An error within a table with a tag already starts with a path.
+#[cold]
+fn message(error: Rejected) -> String {
+    let (steps, mut message) = error.into_parts();
+    let mut path = String::new();
+    for step in steps {
+        let _ = match step {
+            Step::Key(key) if path.is_empty() => write!(path, "{key}"),
+            Step::Key(key) => write!(path, ".{key}"),
+            Step::Index(i) => write!(path, "[{i}]"),
+        };
+    }
+    if let Some((inner, rest)) = message.strip_prefix("in `").and_then(|rest| rest.split_once("`: ")) {
+        path = if path.is_empty() { inner.to_string() } else { format!("{path}.{inner}") };
+        message = rest.to_string();
+    }
+    if path.is_empty() { message } else { format!("in `{path}`: {message}") }
 }
 
 /// JSON Schema of such tables.

@@ -237,6 +237,7 @@ mod reading {
     use super::{Class, ClassOptions, Dscp, Listed};
     use crate::queue::Queue;
     use crate::tagged::tracked;
+    use crate::written::Written;
     use alloc::string::ToString;
     use alloc::vec;
     use alloc::vec::Vec;
@@ -252,7 +253,7 @@ mod reading {
             let mut table = Table::deserialize(deserializer)?;
             if Queue::has_classes(&table) {
                 let own = OPTIONS.iter().filter_map(|key| Some(((*key).to_string(), table.remove(*key)?))).collect();
-                let options = tracked(own, |input| ClassOptions::deserialize(input)).map_err(D::Error::custom)?;
+                let options = tracked(own, ClassOptions::deserialize).map_err(D::Error::custom)?;
                 return Ok(Class { options, queue: Queue::of_classes(table)? });
             }
             let mut table = Queue::tagged(table)?;
@@ -273,7 +274,7 @@ mod reading {
                 Value::Array(values) => values,
                 one => vec![one],
             };
-            let read = |value: Value| T::deserialize(value).map_err(|error: toml::de::Error| D::Error::custom(error.message()));
+            let read = |value: Value| T::deserialize(Written(value)).map_err(D::Error::custom);
             values.into_iter().map(read).collect::<Result<Vec<T>, _>>().map(Listed)
         }
     }
