@@ -17,6 +17,7 @@ from sojourn.experiments.verdict import parse_target
 def check_experiment(experiment: Experiment, label: str) -> None:
     """Rejects names that an experiment's files do not define, and invalid targets."""
     _check_kinds(experiment, label)
+    _check_looks(experiment, label)
     _check_scores(experiment, label)
     _check_formulas(experiment, label)
     _check_variables(experiment, label)
@@ -38,6 +39,14 @@ def _check_variables(experiment: Experiment, label: str) -> None:
                     raise unknown_name(f"{label}: {kind}[{variable.label}].grids", name, list(experiment.grids))
             if not any(experiment.concerns(variable, case) for name, case in cases if not asked or name in asked):
                 raise UserError(f"{label}: {kind}[{variable.label}]: expected runs that it changes, got none")
+
+
+def _check_looks(experiment: Experiment, label: str) -> None:
+    """Rejects a queue that looks like an unknown one, or like one that itself looks like another."""
+    first = [name for name, queue in experiment.queues.items() if not queue.like]
+    for name, queue in experiment.queues.items():
+        if queue.like and queue.like not in first:
+            raise unknown_name(f"{label}: queues.{name}.like", queue.like, first)
 
 
 def _check_scores(experiment: Experiment, label: str) -> None:

@@ -49,6 +49,8 @@ class Choice:
     table: dict[str, Any]
     values: dict[str, str] = field(default_factory=dict)
     """Its values for braces of measures and steps."""
+    like: str = ""
+    """The queue whose color it has in figures."""
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,10 @@ def load_experiment(root: Path) -> Experiment:
     families = {name: expand_family(root, table, f"{label}: families.{name}") for name, table in file.families.items()}
     scenarios = {name: plain_scenario(root, table) for name, table in file.scenarios.items()}
     scenarios |= {each.id: each for family in families.values() for each in family}
-    queues = {name: Choice(name, each.label, each.title, each.queue, each.values) for name, each in file.queues.items()}
+    queues = {
+        name: Choice(name, each.label, each.title, each.queue, each.values, each.like)
+        for name, each in file.queues.items()
+    }
     settings = {name: Choice(name, each.label, each.title, each.set) for name, each in file.settings.items()}
     curves = {}
     for name, table in file.curves.items():

@@ -13,12 +13,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
 from sojourn.core.record import Record
+from sojourn.experiments.figures.looks import looks_of
 from sojourn.experiments.figures.parts import queue_label
 from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.readings import Reading
 from sojourn.experiments.schema import figures as spec
-from sojourn.plots.style import PAGE, figure, legend_beside, style_of
+from sojourn.plots.style import PAGE, figure, legend_beside
 
 Array = npt.NDArray[np.float64]
 LEAST_SPAN = 0.2
@@ -32,11 +33,12 @@ def ellipses(outcome: Outcome, chosen: spec.Ellipses) -> Figure:
     """For each queue a point at the mean and an ellipse of one standard deviation."""
     with figure(PAGE, 2.6) as made:
         axes = made.add_subplot()
-        for i, queue in enumerate(outcome.grid(chosen.grid).queues):
+        looks = looks_of(outcome)
+        for queue in outcome.grid(chosen.grid).queues:
             records = outcome.records.get(Case(chosen.scenario, queue), [])
             if not records:
                 continue
-            look, rows = style_of(i), np.concatenate([_samples(record, chosen) for record in records])
+            look, rows = looks[queue], np.concatenate([_samples(record, chosen) for record in records])
             axes.add_patch(ellipse(rows, look.color))
             mean = rows.mean(axis=0)
             axes.plot(*mean, color=look.color, marker=look.marker, linestyle="none", label=queue_label(outcome, queue))

@@ -14,11 +14,12 @@ from sojourn.core.ranges import Range
 from sojourn.core.stats import Estimate, estimate
 from sojourn.experiments.bounds import range_of
 from sojourn.experiments.figure_names import panel_scenarios
+from sojourn.experiments.figures.looks import looks_of
 from sojourn.experiments.figures.parts import interval_marks, panels, queue_label, scenario_ticks
 from sojourn.experiments.model import Case, Grid
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.schema import figures as spec
-from sojourn.plots.style import PAGE, figure, legend_above, style_of
+from sojourn.plots.style import PAGE, figure, legend_above
 
 ROOM = 1.04
 """The least height of an axis, as a multiple of the largest value."""
@@ -55,7 +56,7 @@ def _queue_marks(axes: Any, outcome: Outcome, chosen: spec.ByScenario, measure: 
     """The marks of the grid's queue number `index`: filled as measured, open as published."""
     grid = outcome.grid(chosen.grid)
     queue, scenarios = grid.queues[index], grid.scenarios
-    look, label = style_of(index), queue_label(outcome, queue)
+    look, label = looks_of(outcome)[queue], queue_label(outcome, queue)
     scales = [chosen.divide.get(scenario, 1.0) for scenario in scenarios]
     x = np.arange(len(scenarios)) + (index - (len(grid.queues) - 1) / 2) * 0.26
     found = [
@@ -82,13 +83,14 @@ def parity(outcome: Outcome, chosen: spec.Parity) -> Figure:
     grid = outcome.grid(chosen.grid)
     cells = outcome.cells(grid)
     measures = chosen.measures or grid.measures
+    looks = looks_of(outcome)
     with figure(PAGE, 2.3) as made:
         for axes, measure in zip(panels(made, len(measures)), measures, strict=True):
             for i, queue in enumerate(grid.queues):
                 rows = cells[(cells["measure"] == measure) & (cells["queue"] == queue) & (cells["published"] > 0)]
                 positions = [grid.scenarios.index(s) for s in rows["scenario"]]
                 x = np.array(positions) + (i - (len(grid.queues) - 1) / 2) * 0.22
-                look = style_of(i)
+                look = looks[queue]
                 axes.plot(
                     x,
                     rows["mean"] / rows["published"],
@@ -111,9 +113,10 @@ def lines(outcome: Outcome, chosen: spec.Lines) -> Figure:
     also = [each for each in outcome.grids if each.id == chosen.also]
     with figure(PAGE, 2.7) as made:
         shown = chosen.panels or [""]
-        for axes, panel in zip(panels(made, len(shown), sharey=True), shown, strict=True):
+        titles = chosen.titles or [panel.rpartition("_")[2] if len(shown) > 1 else "" for panel in shown]
+        for axes, panel, title in zip(panels(made, len(shown), sharey=True), shown, titles, strict=True):
             _lines_of_panel(axes, outcome, chosen, panel, [grid, *also])
-            axes.set(title=panel.rpartition("_")[2] if len(shown) > 1 else "", xlabel=chosen.xlabel or chosen.x)
+            axes.set(title=title, xlabel=chosen.xlabel or chosen.x)
         made.axes[0].set_ylabel(outcome.experiment.measures[chosen.measure].title)
         legend_above(made)
         return made
@@ -121,18 +124,20 @@ def lines(outcome: Outcome, chosen: spec.Lines) -> Figure:
 
 def _lines_of_panel(axes: Any, outcome: Outcome, chosen: spec.Lines, panel: str, grids: Sequence[Grid]) -> None:
     """The lines of one group of scenarios."""
-    drawn = [(each, queue) for each in grids for queue in each.queues]
-    for i, (grid, queue) in enumerate(drawn):
+    drawn, looks = [(each, queue) for each in grids for queue in each.queues], looks_of(outcome)
+    for grid, queue in drawn:
         names = panel_scenarios(outcome.experiment, panel, grid)
         if not names:
             raise UserError.expected(f"figures[{chosen.id}].panels", "a panel with a scenario that was run", panel)
         x = [float(outcome.experiment.scenarios[name].values[chosen.x]) for name in names]
-        look = style_of(i)
+        look, label = looks[queue], queue_label(outcome, queue)
         found = [outcome.estimate(Case(name, queue), chosen.measure) for name in names]
-        interval_marks(axes, x, found, look, markersize=3, linewidth=0.9, label=queue_label(outcome, queue))
-        published = chosen.published.get(panel, {}).get(queue)
-        if published is not None:
-            axes.axhline(published, color=look.color, linestyle="--", linewidth=0.8)
+        interval_marks(axes, x, found, look, markersize=3, linewidth=0.9, linestyle=look.line, label=label)
+    colors = {"": "#555555"} | {queue: looks[queue].color for _, queue in drawn}
+    for name, published in chosen.published.get(panel, {}).items():
+        if name in colors:
+            ends = np.broadcast_to(published, 2)
+            axes.plot([min(x), max(x)], ends, color=colors[name], linestyle="--", linewidth=0.8)
 
 
 def averages(outcome: Outcome, chosen: spec.Averages) -> Figure:
@@ -142,11 +147,12 @@ def averages(outcome: Outcome, chosen: spec.Averages) -> Figure:
     """
     grid = outcome.grid(chosen.grid)
     names = [name for name in grid.scenarios if fnmatchcase(name, chosen.scenarios)]
+    looks = looks_of(outcome)
     with figure(PAGE, 2.4) as made:
         for axes, measure in zip(panels(made, len(chosen.measures)), chosen.measures, strict=True):
             published = chosen.published.get(measure, {})
             for i, queue in enumerate(grid.queues):
-                look = style_of(i)
+                look = looks[queue]
                 found = _average(outcome, [Case(name, queue) for name in names], measure)
                 interval_marks(axes, [i], [found], look, linestyle="none")
                 if queue in published:
@@ -178,10 +184,11 @@ def spread(outcome: Outcome, chosen: spec.Spread) -> Figure:
     """
     grid, measure = outcome.grid(chosen.grid), outcome.experiment.measures[chosen.measure]
     names = [name for name in grid.scenarios if fnmatchcase(name, chosen.scenarios)]
+    looks = looks_of(outcome)
     with figure(PAGE, 2.4) as made:
         left, right = panels(made, 2)
         for i, queue in enumerate(grid.queues):
-            look = style_of(i)
+            look = looks[queue]
             values = np.concatenate([outcome.values(Case(name, queue), chosen.measure) for name in names])
             for axes, value in ((left, values.mean()), (right, values.std(ddof=1))):
                 axes.plot([i], [value], color=look.color, marker=look.marker, linestyle="none")

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from sojourn.core.errors import UserError
 from sojourn.core.record import Record
+from sojourn.experiments.figures.looks import looks_of
 from sojourn.experiments.figures.parts import first_record, queue_label
 from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome
@@ -27,17 +28,22 @@ def timeline(outcome: Outcome, chosen: spec.Timeline) -> Figure:
     grid = outcome.grid(chosen.grid)
     with figure(PAGE, 2.9) as made:
         axes: Any = made.add_subplot()
-        ran = [queue for queue in grid.queues if Case(chosen.scenario, queue) in outcome.records]
-        for i, queue in enumerate(ran):
+        shown = chosen.queues or grid.queues
+        ran, looks = [queue for queue in shown if Case(chosen.scenario, queue) in outcome.records], looks_of(outcome)
+        above: list[tuple[float, str]] = []
+        for queue in ran:
             records = outcome.records[Case(chosen.scenario, queue)]
             end = float(records[0]["duration_s"])
             reading = Reading(*chosen.series, "mean", (0.0, end), bin=1.0)
             found = [reading.pooled(record) for record in records]
             seconds = [each[1] * chosen.scale for each in found if each]
+            values, look = np.mean(seconds, axis=0), looks[queue]
+            above += [(float(values.max()), look.color)] if 0 < chosen.top < values.max() else []
             axes.plot(
-                np.arange(len(seconds[0])) + 0.5,
-                np.mean(seconds, axis=0),
-                color=style_of(i).color,
+                np.arange(len(values)) + 0.5,
+                values,
+                color=look.color,
+                linestyle=look.line,
                 linewidth=0.8,
                 label=queue_label(outcome, queue),
             )
@@ -47,7 +53,16 @@ def timeline(outcome: Outcome, chosen: spec.Timeline) -> Figure:
         if chosen.log_above:
             axes.set_yscale("symlog", linthresh=chosen.log_above)
             axes.yaxis.set_major_formatter("{x:g}")
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(bottom=0, top=chosen.top or None)
+        for row, (peak, color) in enumerate(above):
+            axes.annotate(
+                f"↑ {peak:.3g}",
+                (0.01, 0.98 - 0.07 * row),
+                xycoords="axes fraction",
+                va="top",
+                fontsize=6.5,
+                color=color,
+            )
         legend_above(made)
         return made
 
@@ -73,9 +88,10 @@ def traces(outcome: Outcome, chosen: spec.Traces) -> Figure:
     """Queue and RTT, a line for each queue discipline."""
     with figure(PAGE, 3.6) as made:
         above, below = made.subplots(2, 1, sharex=True)
-        for i, queue in enumerate(chosen.queues):
+        looks = looks_of(outcome)
+        for queue in chosen.queues:
             record = first_record(outcome, chosen, Case(chosen.scenario, queue, chosen.setting))
-            look, label = style_of(i), queue_label(outcome, queue)
+            look, label = looks[queue], queue_label(outcome, queue)
             for name, columns in record.series.items():
                 if name.startswith("queue/"):
                     above.plot(columns["t"], columns["packets"], color=look.color, label=label, linewidth=0.7)

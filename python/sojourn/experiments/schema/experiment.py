@@ -259,6 +259,8 @@ class Queue(NamedTable):
     """The queue in one phrase."""
     queue: Parameters
     """Its `aqm` and parameters, as in a scenario file."""
+    like: str = ""
+    """The queue whose color it has in figures, such as that of the same scheme with other parameters."""
     values: dict[str, Value] = {}
     """Values for braces of measures and steps."""
 

@@ -14,6 +14,8 @@ from sojourn.experiments.schema.law_figures import ControlSurface, Inference, Ru
 from sojourn.experiments.schema.toml import FileModel, Span, TwoTexts
 
 Points = Annotated[int, Field(ge=2)]
+Ends = Annotated[tuple[float, float], Strict(False)]
+"""A first and a last value."""
 
 
 class Surface(Figure):
@@ -70,8 +72,13 @@ class Lines(Figure):
 
     Default: all scenarios of the grid in one panel.
     """
-    published: dict[str, dict[str, float]] = {}
-    """Published means, by panel and queue: a dashed line."""
+    titles: list[str] = []
+    """Titles of the panels (default: the ends of their names)."""
+    published: dict[str, dict[str, float | Ends]] = {}
+    """Published means, by panel and queue: a dashed line, or one from a first to a last value.
+
+    `""` is no queue: its line is gray.
+    """
     also: str = ""
     """Another grid whose queues are drawn too, if it was run."""
 
@@ -117,6 +124,10 @@ class Timeline(Figure):
     """Label of the y axis."""
     marks: list[float] = []
     """Times in seconds at which a dotted line stands."""
+    queues: list[str] = []
+    """The lines (default: all queues of the grid)."""
+    top: float = 0.0
+    """Above 0: the end of the y axis. The peaks above it are written as numbers."""
     log_above: float = 0.0
     """Above 0: the y axis is logarithmic from this value on."""
 
