@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +12,11 @@ from sojourn.experiments import find_experiment, find_experiments, load_experime
 from sojourn.experiments.figures.looks import looks_of
 from sojourn.experiments.model import Experiment
 from sojourn.experiments.outcome import Outcome
-from sojourn.plots.style import COLORS
+from sojourn.plots.style import COLORS, Look
 from tests.support.source_tree import ROOT
 
 
-def looks(experiment: Experiment):
+def looks(experiment: Experiment) -> dict[str, Look]:
     return looks_of(Outcome(experiment, list(experiment.grids.values()), [1], {}))
 
 
@@ -39,7 +40,7 @@ def test_queues_of_a_grid_differ_in_color_line_or_marker(experiment: Experiment)
                 assert found[one] != found[other], (grid.id, one, other)
 
 
-def test_a_queue_like_an_unknown_one_is_named(tmp_path) -> None:
+def test_a_queue_like_an_unknown_one_is_named(tmp_path: Path) -> None:
     experiment = find_experiment("fuzzyrtt")
     copy = tmp_path / "paper"
     copy.mkdir()

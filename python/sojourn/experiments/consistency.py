@@ -42,7 +42,7 @@ def _check_variables(experiment: Experiment, label: str) -> None:
 
 
 def _check_looks(experiment: Experiment, label: str) -> None:
-    """Rejects a queue that looks like an unknown one, or like one that itself looks like another."""
+    """Rejects a `like` that is no queue, or one with a `like` of its own."""
     first = [name for name, queue in experiment.queues.items() if not queue.like]
     for name, queue in experiment.queues.items():
         if queue.like and queue.like not in first:

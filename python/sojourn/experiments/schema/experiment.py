@@ -260,7 +260,7 @@ class Queue(NamedTable):
     queue: Parameters
     """Its `aqm` and parameters, as in a scenario file."""
     like: str = ""
-    """The queue whose color it has in figures, such as that of the same scheme with other parameters."""
+    """The queue of the same scheme, whose color it has in figures."""
     values: dict[str, Value] = {}
     """Values for braces of measures and steps."""
 
