@@ -84,7 +84,7 @@ def test_the_published_numbers_reproduce_themselves(lehto):
     outcome = published_outcome(lehto)
     functions = law_functions(lehto)
     for claim in lehto.claims:
-        if claim.id in {"L8", "L11", "L12", "L13"}:  # not in the table
+        if claim.id in {"L8", "L12", "L13", "L16"}:  # not in the table
             continue
         result = judge_claim(replace(claim, readings=()), outcome, functions)  # other readings are other runs
         assert result.verdict.holds, claim.id
