@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -272,6 +273,22 @@ def test_the_claims_that_should_notice_a_wrong_version_do(experiment, mutant):
     [row] = (asked := small_audit(found, mutant)).rows
     assert row.noticed == list(asked.claims)
     assert not row.missed
+
+
+def test_a_parameter_of_a_mutant_reaches_designs_and_fluid_runs():
+    """A1's gain is 4 N^4 / (R^5 C^4), and F1's queue rests at twice the reference."""
+    [cpc] = (plan_of(each) for each in find_experiments() if each.id == "cpc-2015")
+    for name, known in (("flows-double", {"A1", "A2"}), ("target-double", {"F1"})):
+        [mutant] = (each for each in cpc.file.mutants if each.id == name)
+        plan = replace(cpc, claims=[each for each in cpc.claims if each.id in known], over={})
+        asked = [mutant.model_copy(update={"claims": sorted(known)})]
+        measure = partial(with_parameters, plan, options=RunOptions())
+        assert set(audit(plan, asked, observe(plan, RunOptions()), measure).rows[0].noticed) == known, name
+
+
+def test_the_reason_why_no_claim_sees_a_mutant_stands_beside_it():
+    row = Row("m", "wrong", unseen="the paper has no number")
+    assert Audit("p", 2, {"C": "c"}, [], [row]).unnoticed[0].excused == "m (the paper has no number)"
 
 
 def test_the_runs_that_a_claim_needs_are_known_without_running():

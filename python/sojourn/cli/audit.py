@@ -101,7 +101,7 @@ def _print(found: Audit) -> None:
     open_claims = {
         "claims that notice none": found.blind,
         "claims that can't, because nothing of them holds": found.failed_before,
-        "mutants that no claim notices": [row.id for row in found.unnoticed],
+        "mutants that no claim notices": [row.excused for row in found.unnoticed],
     }
     for what, names in open_claims.items():
         if names:

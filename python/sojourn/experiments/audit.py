@@ -21,6 +21,7 @@ from sojourn.core.scenario import Scenario
 from sojourn.experiments.claims import Claim
 from sojourn.experiments.folder import load_experiment
 from sojourn.experiments.model import Case, Experiment
+from sojourn.experiments.mutant_laws import with_laws
 from sojourn.experiments.needs import cases_of
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.reproduce import RunOptions, choose, judge_claims, run_cases
@@ -68,6 +69,13 @@ class Row:
     """The reason why it did not run; empty if it did."""
     missed: list[str] = field(default_factory=list)
     """Claims that should detect it and do not."""
+    unseen: str = ""
+    """Why no claim can detect it; empty if one should."""
+
+    @property
+    def excused(self) -> str:
+        """Its name, with the reason why no claim can detect it."""
+        return f"{self.id} ({self.unseen})" if self.unseen else self.id
 
 
 @dataclass(frozen=True)
@@ -173,7 +181,7 @@ def check_mutants(plan: Plan) -> None:
         if mutant.patch:
             continue
         changes = {case: found for case in plan.over if (found := changed_fields(plan, mutant, case))}
-        if not changes:
+        if not changes and changed_laws(plan, mutant) is experiment:
             raise UserError(f"{label}: expected runs that it changes, got none")
         for case, found in changes.items():
             scenario = experiment.scenario(case, plan.over[case])
@@ -184,10 +192,15 @@ def check_mutants(plan: Plan) -> None:
                 raise UserError(f"{label}.set: {str(error).removeprefix(f'{scenario.label}: ')}") from None
 
 
-def observe(plan: Plan, options: RunOptions, over: Mapping[Case, Mapping[str, Any]] | None = None) -> Observed:
-    """The claims as measured, with the plan's runs or with others."""
+def observe(
+    plan: Plan,
+    options: RunOptions,
+    over: Mapping[Case, Mapping[str, Any]] | None = None,
+    laws: Experiment | None = None,
+) -> Observed:
+    """The claims as measured, with the plan's runs and laws or with others."""
     records = run_cases(plan.experiment, plan.over if over is None else over, plan.seeds, options)
-    outcome = Outcome(plan.experiment, [], plan.seeds, records)
+    outcome = Outcome(laws or plan.experiment, [], plan.seeds, records)
     judge_claims(outcome, plan.claims)
     return {
         result.claim.id: [MeasuredPart(part.measured.mean, part.holds) for part in result.parts]
@@ -199,10 +212,15 @@ def changed_fields(plan: Plan, mutant: MutantTable, case: Case) -> dict[str, Any
     """The fields that a mutant of parameters changes in a case."""
     if not plan.experiment.concerns(mutant, case):
         return {}
-    scenario, found = plan.experiment.scenario(case, plan.over[case]), dict(mutant.set)
+    scenario, found = plan.experiment.scenario(case, plan.over.get(case)), dict(mutant.set)
     for path, factor in mutant.scale.items():
         found[path] = _times(_current_value(scenario, path), factor, f"mutants[{mutant.id}].scale.{path}")
     return found
+
+
+def changed_laws(plan: Plan, mutant: MutantTable) -> Experiment:
+    """The experiment with the laws of a mutant of parameters; the plan's own if it changes none."""
+    return with_laws(plan.experiment, mutant, lambda case: changed_fields(plan, mutant, case), _times)
 
 
 def _current_value(scenario: Scenario, path: str) -> Any:
@@ -230,9 +248,10 @@ def _times(value: Any, factor: float, label: str) -> Any:
 def with_parameters(plan: Plan, mutant: MutantTable, options: RunOptions) -> Observed:
     """The claims under a mutant that changes parameters alone."""
     changes = {case: changed_fields(plan, mutant, case) for case in plan.over}
-    if not any(changes.values()):
+    laws = changed_laws(plan, mutant)
+    if not any(changes.values()) and laws is plan.experiment:
         raise UserError(f"mutants[{mutant.id}]: expected runs that it changes, got none")
-    return observe(plan, options, {case: {**usual, **changes[case]} for case, usual in plan.over.items()})
+    return observe(plan, options, {case: {**usual, **changes[case]} for case, usual in plan.over.items()}, laws)
 
 
 def chosen_mutants(plan: Plan, only: list[str], patches: bool) -> list[MutantTable]:
@@ -271,7 +290,7 @@ def compare(mutant: MutantTable, base: Observed, found: Observed) -> Row:
         elif all(_equal(one.mean, other.mean) for one, other in zip(before, after, strict=True)):
             unmoved.append(claim)
     missed = [claim for claim in mutant.claims if claim not in noticed]
-    return Row(mutant.id, mutant.text, noticed, unmoved, missed=missed)
+    return Row(mutant.id, mutant.text, noticed, unmoved, missed=missed, unseen=mutant.unseen)
 
 
 def _equal(one: float, other: float) -> bool:

@@ -2,7 +2,7 @@
 
 | function | value |
 |---|---|
-| `surface(queue, backlog, change)` | probability of a queue's law, in percent |
+| `surface(queue, backlog, change)` | probability of a queue's law at whole packets, in percent |
 | `slope_backlog(queue, backlog, change, steps)` | its slope over the backlog, in percent per packet |
 | `slope_change(queue, backlog, change, steps)` | its slope over the change |
 | `mean`, `least`, `greatest`, `deviation` of `(pattern, queue, measure, setting)` | over all scenarios that fit |
@@ -50,9 +50,13 @@ def all_functions(outcome: Outcome) -> Functions:
 
 
 def law_surface(experiment: Experiment, queue: str, backlog: Array, change: Array) -> Array:
-    """Probability of a queue's law over a grid of packets, by the code of the queue."""
+    """Probability of a queue's law over a grid of whole packets, by the code of the queue."""
     if queue not in experiment.queues:
         raise UserError(f'{experiment.id}: queue: expected one of {", ".join(experiment.queues)}, got "{queue}"')
+    for name, packets in (("backlog", backlog), ("change", change)):
+        if np.any(wrong := np.asarray(packets) % 1 != 0):
+            got = float(np.asarray(packets)[wrong][0])
+            raise UserError(f"{experiment.id}: surface: {name}: expected whole packets, as a queue has, got {got:g}")
     table = json.dumps(experiment.queue_table(queue))
     found = _sojourn.surface(table, np.asarray(backlog, float), np.asarray(change, float))
     return np.asarray(found, dtype=np.float64)

@@ -24,7 +24,8 @@ from sojourn.plots.style import PAGE, figure, legend_above, style_of
 
 def surface(outcome: Outcome, chosen: spec.Surface) -> Figure:
     """The probability of a law over backlog and change."""
-    backlog, change = np.linspace(*chosen.backlog, 51), np.linspace(*chosen.change, 25)
+    backlog = np.unique(np.linspace(*chosen.backlog, 51).round())  # a queue has whole packets
+    change = np.unique(np.linspace(*chosen.change, 25).round())
     percent = 100 * law_surface(outcome.experiment, chosen.queue, backlog, change)
     with figure(PAGE * 0.62, 3.3) as made:
         axes: Any = made.add_subplot(projection="3d")

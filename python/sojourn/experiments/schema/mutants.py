@@ -37,6 +37,8 @@ class MutantTable(Choosing):
     """Fields of the scenario file with other values."""
     scale: dict[str, float] = {}
     """Fields of the scenario file with a factor of their number; the unit stays."""
+    unseen: str = ""
+    """Why no claim of the paper can detect it; empty if one should."""
     patch: list[PatchTable] = []
     """Changes of source files. The engine is rebuilt if one is in `crates`."""
 
