@@ -27,7 +27,7 @@ from sojourn.analysis import (
 )
 from sojourn.analysis.plant import Flows
 from sojourn.cli import main
-from sojourn.core.scenario_files import load
+from sojourn.core.scenario_files import load, loads
 from sojourn.experiments import find_experiment
 from sojourn.plots import loops
 
@@ -376,14 +376,14 @@ def test_what_cannot_be_analyzed_is_said_in_words():
 
 
 def test_a_scenario_becomes_a_plant():
-    found = managed(SMALL)
+    found = managed(loads(SMALL))
     assert (found.link, found.queue["aqm"], found.plant.flows, found.plant.drops) == ("up", "red", 6.0, True)
     assert found.plant.capacity == pytest.approx(5e6 / 8320)
     # 2 x 20 ms, 1 to 10 ms of access in both directions, and the time to send a packet and its acknowledgement.
     sending = 8 * (1040 + 40) / 5e6
     assert found.plant.classes[0].delay == pytest.approx(0.04 + 2 * 0.00175 + sending, rel=1e-6)
     with pytest.raises(UserError, match="expected one of"):
-        managed(SMALL, "nowhere")
+        managed(loads(SMALL), "nowhere")
 
 
 @pytest.mark.parametrize(

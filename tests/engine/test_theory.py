@@ -9,7 +9,7 @@ import sojourn as sj
 
 def lossy(p: float, seconds: int) -> sj.Scenario:
     """Four flows over a link that is never full and loses packets at random."""
-    return sj.load(
+    return sj.loads(
         f"""
 duration = "{seconds} s"
 warmup = "20 s"

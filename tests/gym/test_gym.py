@@ -8,9 +8,10 @@ from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
 
 from sojourn.core.errors import ScenarioError, UserError
+from sojourn.core.scenario_files import loads
 from sojourn.gym import FEATURES, CongestionEnv, MultiCongestionEnv, Step, VectorCongestionEnv, power
 
-LINK = """
+LINK_TEXT = """
 duration = "3 s"
 [[links]]
 name = "bottleneck"
@@ -26,8 +27,9 @@ from = "a"
 to = "b"
 traffic = { kind = "bulk" }
 """
-LOSSY = LINK.replace("duplex = true", 'duplex = true\nimpairments = [{ kind = "loss", probability = 0.02 }]')
-TWO = LINK + '[[flows]]\nname = "cross"\nfrom = "a"\nto = "b"\ntraffic = { kind = "bulk" }\n'
+TWO_TEXT = LINK_TEXT + '[[flows]]\nname = "cross"\nfrom = "a"\nto = "b"\ntraffic = { kind = "bulk" }\n'
+LINK, TWO = loads(LINK_TEXT), loads(TWO_TEXT)
+LOSSY = LINK.copy().set("links.bottleneck.impairments", [{"kind": "loss", "probability": 0.02}])
 BDP = 12e6 * 0.05 / (1500 * 8)
 
 
@@ -115,7 +117,7 @@ def test_a_network_whose_run_has_ended_begins_the_next_episode():
 
 def test_networks_of_a_function_are_drawn_from_the_seed():
     def network(random):
-        return LINK.replace("12 Mbit/s", f"{random.integers(5, 50)} Mbit/s")
+        return loads(LINK_TEXT.replace("12 Mbit/s", f"{random.integers(5, 50)} Mbit/s"))
 
     def rates(seed):
         env = CongestionEnv(network)
@@ -131,9 +133,8 @@ def test_networks_of_a_function_are_drawn_from_the_seed():
 
 
 def test_a_timeout_sets_the_window_to_one_segment():
-    cut = LINK.replace(
-        "duplex = true", 'duplex = true\nimpairments = [{ kind = "outage", at = "1 s", length = "1 s" }]'
-    )
+    outage = {"kind": "outage", "at": "1 s", "length": "1 s"}
+    cut = LINK.copy().set("links.bottleneck.impairments", [outage])
     seen = []
     steps = episode(CongestionEnv(cut, reward=lambda step: seen.append(step) or np.zeros(1)), [[0.0]] * 200, seed=1)
     assert sum(float(step.timeouts[0]) for step in seen) >= 1
@@ -154,22 +155,25 @@ def test_a_reward_gets_the_step():
     [
         ({"scenario": TWO}, "group: expected the group whose flow is the agent's, one of mine, cross"),
         ({"scenario": TWO, "group": "mien"}, '"mien"'),
-        ({"scenario": LINK.replace('name = "mine"', 'name = "mine"\ncount = 3')}, "flows.mine.count: expected 1"),
-        ({"scenario": LINK.replace("12 Mbit/s", "12 Mbits")}, "12 Mbits"),
-        ({"scenario": LINK.replace('"3 s"', '"10 ms"')}, "that is acknowledged, got none by the end"),
+        (
+            {"scenario": LINK.copy().set("flows.mine.count", 3)},
+            "flows.mine.count: expected 1",
+        ),
+        ({"scenario": loads(LINK_TEXT.replace("12 Mbit/s", "12 Mbits"))}, "12 Mbits"),
+        ({"scenario": loads(LINK_TEXT.replace('"3 s"', '"10 ms"'))}, "that is acknowledged, got none by the end"),
         ({"scenario": LINK, "step": 0}, "step: expected a time in seconds"),
         ({"scenario": LINK, "step": True}, "step: expected a time in seconds"),
         ({"scenario": LINK, "pacing": "yes"}, 'pacing: expected True or False, got "yes"'),
         (
-            {"scenario": f'host = "linux"{LINK}'},
+            {"scenario": loads(f'host = "linux"{LINK_TEXT}')},
             "since a Linux host takes no agent, got linux",
         ),
         (
-            {"scenario": LINK.replace('"bulk"', '"cbr", rate = "1 Mbit/s"')},
+            {"scenario": loads(LINK_TEXT.replace('"bulk"', '"cbr", rate = "1 Mbit/s"'))},
             "flows.mine.traffic: expected traffic over TCP, whose window is the agent's, got cbr over UDP",
         ),
         (
-            {"scenario": LINK.replace('"droptail"', '"external", law = "mine"')},
+            {"scenario": loads(LINK_TEXT.replace('"droptail"', '"external", law = "mine"'))},
             "expected queues without a law in Python, got mine",
         ),
         (
@@ -276,7 +280,7 @@ def test_after_the_end_of_an_episode_a_step_is_refused_until_the_next_reset():
         env.step([0.0])
 
 
-LATE = TWO + 'start = "1 s"\n'
+LATE = loads(TWO_TEXT + 'start = "1 s"\n')
 
 
 def steps_of(env, action, seed):

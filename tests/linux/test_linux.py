@@ -72,7 +72,7 @@ def test_a_missing_kernel_is_one_line_that_says_how_to_make_one(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(UserError, match=r"^host: expected a Linux kernel, got none: `sojourn linux build` makes one"):
-        sj.run(SCENARIO)
+        sj.run(sj.loads(SCENARIO))
 
 
 def test_a_damaged_description_of_the_kernel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,19 +85,19 @@ def test_a_damaged_description_of_the_kernel_is_named(tmp_path: Path, monkeypatc
 
 def test_the_record_says_which_kernel_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = put_kernel(tmp_path, monkeypatch, f"open('log', 'wb').write({END!r})")
-    record = sj.run(SCENARIO, seed=3)
+    record = sj.run(sj.loads(SCENARIO), seed=3)
     assert record["seed"] == 3
     assert record.value("total.goodput_bps") == 0
     assert record["host"]["version"] == "7.3.4"
     assert record["host"]["kernel_sha256"] == made.kernel_sha256
-    assert "host" not in sj.run(SCENARIO.replace('host = "linux"', ""))
+    assert "host" not in sj.run(sj.loads(SCENARIO.replace('host = "linux"', "")))
 
 
 def test_the_kernel_gets_plan_and_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = f"import os; open('log', 'wb').write({END!r}); open('error', 'w').write(os.environ['SOJOURN_SEED'])"
     put_kernel(tmp_path, monkeypatch, f"assert 'bottleneck' in open('plan.toml').read(); {script}")
     with pytest.raises(RunError, match="the kernel stopped: 7 "):
-        sj.run(SCENARIO, seed=7)
+        sj.run(sj.loads(SCENARIO), seed=7)
 
 
 def test_a_kernel_of_other_code_that_fails_is_to_be_built_again(
@@ -106,7 +106,7 @@ def test_a_kernel_of_other_code_that_fails_is_to_be_built_again(
     made = put_kernel(tmp_path, monkeypatch, "open('error', 'w').write('unknown field')")
     store_kernel(replace(made, code="other"))
     with pytest.raises(UserError, match=r"^host: expected a kernel of this code, got one of other code"):
-        sj.run(SCENARIO)
+        sj.run(sj.loads(SCENARIO))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_kernel_that_fails_gives_one_line(
 ) -> None:
     put_kernel(tmp_path, monkeypatch, script)
     with pytest.raises(error, match=said) as found:
-        sj.run(SCENARIO)
+        sj.run(sj.loads(SCENARIO))
     assert "\n" not in str(found.value)
 
 
@@ -139,7 +139,7 @@ def test_a_kernel_without_room_on_the_disk_says_so(tmp_path: Path, monkeypatch: 
     put_kernel(tmp_path, monkeypatch, "import os; os.abort()")
     monkeypatch.setattr(guest, "ROOM", 1 << 60)
     with pytest.raises(RunError, match=r"SIGABRT: it said nothing; .* \(TMPDIR\) has room for [0-9]+ MB, expected"):
-        sj.run(SCENARIO)
+        sj.run(sj.loads(SCENARIO))
 
 
 def test_a_kernel_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_a_kernel_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(guest.Guests, "_start", noted)
     with pytest.raises(RunError, match="expected 10 s in 1 s, got no end"):
-        sj.run(SCENARIO)
+        sj.run(sj.loads(SCENARIO))
     assert started[0].returncode == -signal.SIGKILL
 
 
@@ -208,7 +208,7 @@ def test_what_linux_cannot_do_is_named_before_the_kernel_starts(
     wrong = SCENARIO + 'traffic = { kind = "ping", size = "30 B" }\n'
     wrong = wrong.replace('tcp = { profile = "linux" }\n', "")
     with pytest.raises(ScenarioError, match=r"flows\.ftp\.traffic\.size: expected 36 B or more on a Linux host"):
-        sj.run(wrong)
+        sj.run(sj.loads(wrong))
 
 
 def test_a_capture_on_a_kernel_is_checked_before_it_starts_and_left_out_where_it_fails(
@@ -217,9 +217,9 @@ def test_a_capture_on_a_kernel_is_checked_before_it_starts_and_left_out_where_it
     put_kernel(tmp_path, monkeypatch, "raise SystemExit(9)")
     file = tmp_path / "x.pcapng"
     with pytest.raises(ScenarioError, match=r'pcap_links: expected links with a rate \(bottleneck, .*\), got "up"'):
-        sj.run(SCENARIO, pcap=file, pcap_links=["up"])
+        sj.run(sj.loads(SCENARIO), pcap=file, pcap_links=["up"])
     with pytest.raises(RunError, match=r"the kernel ended with exit code 9: .* \(seed 4\)"):
-        sj.run(SCENARIO, seed=4, pcap=file)
+        sj.run(sj.loads(SCENARIO), seed=4, pcap=file)
     assert not file.exists()
 
 
@@ -228,9 +228,9 @@ def test_the_kernel_is_told_to_keep_headers_for_a_capture_alone(
 ) -> None:
     script = f"wanted = 'headers = true' in open('plan.toml').read(); open('log', 'wb').write({END!r})"
     put_kernel(tmp_path, monkeypatch, f"{script}; print('headers:', wanted); raise SystemExit(int(wanted))")
-    sj.run(SCENARIO)
+    sj.run(sj.loads(SCENARIO))
     with pytest.raises(RunError, match="ended with exit code 1: headers: True"):
-        sj.run(SCENARIO, pcap=tmp_path / "x.pcapng")
+        sj.run(sj.loads(SCENARIO), pcap=tmp_path / "x.pcapng")
 
 
 def test_the_newest_package_is_taken_and_an_old_one_refused() -> None:

@@ -33,14 +33,14 @@ live = pytest.mark.skipif(not has_kernel(), reason="needs the kernel of `sojourn
 
 @live
 def test_two_runs_with_one_seed_are_the_same_to_the_bit() -> None:
-    first, second = (sj.run(SCENARIO.replace("limit", 'aqm = "codel", limit')) for _ in range(2))
+    first, second = (sj.run(sj.loads(SCENARIO.replace("limit", 'aqm = "codel", limit'))) for _ in range(2))
     assert first["host"]["log_sha256"] == second["host"]["log_sha256"]
     assert dict(first) == dict(second)
 
 
 @live
 def test_five_flows_of_linux_share_the_link() -> None:
-    records = run_many(sj.load(SCENARIO).set("duration", "30 s"), seeds=2)[0]
+    records = run_many(sj.loads(SCENARIO).set("duration", "30 s"), seeds=2)[0]
     for record in records:
         # 5 flows send full packets of 1500 B with 1448 B of payload over a link of 10 Mbit/s that is never idle.
         assert record.value("total.goodput_bps") == pytest.approx(10e6 * 1448 / 1500, rel=0.005)
@@ -52,7 +52,7 @@ def test_five_flows_of_linux_share_the_link() -> None:
 
 @live
 def test_ecn_marks_instead_of_drops() -> None:
-    scenario = sj.load(SCENARIO).set("links.bottleneck.queue", {"aqm": "codel", "ecn": True}).set("tcp.ecn", True)
+    scenario = sj.loads(SCENARIO).set("links.bottleneck.queue", {"aqm": "codel", "ecn": True}).set("tcp.ecn", True)
     record = sj.run(scenario)
     assert record.value("links.bottleneck.marked") > 10
     assert record.value("links.bottleneck.dropped_total") == 0
@@ -62,7 +62,7 @@ def test_ecn_marks_instead_of_drops() -> None:
 @live
 @pytest.mark.parametrize("controller", ["flower", "flower+", "ledbat", "ledbat++", "fledbat"])
 def test_our_controllers_fill_the_link_under_the_kernels_tcp(controller: str) -> None:
-    scenario = sj.load(SCENARIO).set("duration", "40 s").set("flows.ftp.tcp.control", {"cc": controller})
+    scenario = sj.loads(SCENARIO).set("duration", "40 s").set("flows.ftp.tcp.control", {"cc": controller})
     record = sj.run(scenario)
     assert record.value("links.bottleneck.utilization") > 0.7
     assert record.value("total.jain") > 0.8
@@ -148,7 +148,7 @@ QUEUES = [
 @live
 @pytest.mark.parametrize("text", QUEUES)
 def test_a_queue_discipline_of_the_kernel_drops_and_is_measured(text: str) -> None:
-    scenario = sj.load(SCENARIO).set("links.bottleneck.queue", {"linux": text}).set("flows.ftp.count", 8)
+    scenario = sj.loads(SCENARIO).set("links.bottleneck.queue", {"linux": text}).set("flows.ftp.count", 8)
     record = sj.run(scenario.set("duration", "15 s"))
     assert record.value("links.bottleneck.utilization") > 0.75
     assert record.value("links.bottleneck.dropped_total") > 0
@@ -158,7 +158,7 @@ def test_a_queue_discipline_of_the_kernel_drops_and_is_measured(text: str) -> No
 
 @live
 def test_duplicates_reach_their_host_and_end_none_of_its_connections() -> None:
-    scenario = sj.load(SCENARIO).set("links.bottleneck.impairments", [{"kind": "duplication", "probability": 0.1}])
+    scenario = sj.loads(SCENARIO).set("links.bottleneck.impairments", [{"kind": "duplication", "probability": 0.1}])
     record = sj.run(scenario)
     assert record.value("audit.duplicated") > 500
     assert record.value("links.bottleneck.utilization") > 0.8
@@ -252,7 +252,7 @@ overhead = "300 us"
 
 @live
 def test_links_that_share_a_medium_send_in_turns_under_the_kernels_tcp() -> None:
-    alone, shared = (sj.load(SCENARIO + more) for more in ("", MEDIUM))
+    alone, shared = (sj.loads(SCENARIO + more) for more in ("", MEDIUM))
     shared.set("links.bottleneck.medium", "air")
     first, second = (sj.run(scenario) for scenario in (alone, shared))
     # Each packet of data takes 1.2 ms, and here 0.3 ms more; each two share the medium with an ACK of 0.04 + 0.3 ms.
@@ -264,7 +264,7 @@ def test_links_that_share_a_medium_send_in_turns_under_the_kernels_tcp() -> None
 @pytest.mark.parametrize(("aqm", "kind"), [("droptail", "pfifo"), ("drophead", "pfifo_head_drop")])
 def test_a_fifo_of_the_kernel_is_our_queue(aqm: str, kind: str) -> None:
     found = [
-        sj.run(sj.load(SCENARIO).set("links.bottleneck.queue", queue))
+        sj.run(sj.loads(SCENARIO).set("links.bottleneck.queue", queue))
         for queue in ({"aqm": aqm, "limit": "42 packets"}, {"linux": f"{kind} limit 42"})
     ]
     ours, theirs = (
@@ -277,7 +277,7 @@ def test_a_fifo_of_the_kernel_is_our_queue(aqm: str, kind: str) -> None:
 
 @live
 def test_a_discipline_that_the_kernel_refuses_is_one_line() -> None:
-    scenario = sj.load(SCENARIO).set("links.bottleneck.queue", {"linux": "dualpi2 coupling_factor 0"})
+    scenario = sj.loads(SCENARIO).set("links.bottleneck.queue", {"linux": "dualpi2 coupling_factor 0"})
     with pytest.raises(ScenarioError, match=r"links\.bottleneck\.queue\.linux: expected parameters that the kernel"):
         sj.run(scenario)
 
@@ -285,7 +285,7 @@ def test_a_discipline_that_the_kernel_refuses_is_one_line() -> None:
 @live
 @pytest.mark.parametrize("name", ["bbr", "dctcp", "vegas", "lp", "westwood", "htcp", "illinois", "cdg", "highspeed"])
 def test_a_congestion_control_of_the_kernel_sends(name: str) -> None:
-    scenario = sj.load(SCENARIO).set("flows.ftp.tcp.control", {"linux": name})
+    scenario = sj.loads(SCENARIO).set("flows.ftp.tcp.control", {"linux": name})
     record = sj.run(scenario)
     assert record.value("links.bottleneck.utilization") > 0.6
 
@@ -293,7 +293,7 @@ def test_a_congestion_control_of_the_kernel_sends(name: str) -> None:
 @live
 @pytest.mark.parametrize("controller", [{"linux": "cubic"}, {"cc": "flower"}])
 def test_sessions_and_pings_work_on_the_kernel(controller: dict[str, str]) -> None:
-    scenario = sj.load(SCENARIO)
+    scenario = sj.loads(SCENARIO)
     flow = {"from": "a", "to": "b", "start": "1 s"}
     web = {"kind": "web", "page_gap": "200 ms", "object_mean": 8, "object_shape": 1.5}
     scenario["flows"] = [
@@ -318,7 +318,7 @@ def test_sessions_and_pings_work_on_the_kernel(controller: dict[str, str]) -> No
 def test_a_queue_of_ours_does_the_same_as_a_discipline_of_the_kernel(aqm: str) -> None:
     text = f"sojourn {{ aqm = '{aqm}', limit = '100 packets' }}"
     queues = ({"aqm": aqm, "limit": "100 packets"}, {"linux": text})
-    found = run_many([sj.load(SCENARIO).set("links.bottleneck.queue", queue) for queue in queues], seeds=4)
+    found = run_many([sj.loads(SCENARIO).set("links.bottleneck.queue", queue) for queue in queues], seeds=4)
     network, kernel = ([record["links"][0] for record in records] for records in found)
 
     def total(links: list[dict[str, Any]], *path: str) -> float:
@@ -332,7 +332,7 @@ def test_a_queue_of_ours_does_the_same_as_a_discipline_of_the_kernel(aqm: str) -
 
 @live
 def test_a_discipline_of_ours_marks_real_packets() -> None:
-    scenario = sj.load(SCENARIO).set("tcp.ecn", True)
+    scenario = sj.loads(SCENARIO).set("tcp.ecn", True)
     record = sj.run(scenario.set("links.bottleneck.queue", {"linux": "sojourn { aqm = 'codel', ecn = true }"}))
     assert record.value("links.bottleneck.marked") > 10
     assert record.value("links.bottleneck.dropped_total") == 0
@@ -342,7 +342,7 @@ def test_a_discipline_of_ours_marks_real_packets() -> None:
 @pytest.mark.parametrize("controller", ["dctcp", "copa", "bbr", "bbr3"])
 def test_a_controller_of_ours_that_paces_or_counts_marks_works_under_the_kernels_tcp(controller: str) -> None:
     queue = {"aqm": "step", "ecn": True} if controller == "dctcp" else {"limit": "100 packets"}
-    scenario = sj.load(SCENARIO).set("flows.ftp.tcp.control", {"cc": controller}).set("links.bottleneck.queue", queue)
+    scenario = sj.loads(SCENARIO).set("flows.ftp.tcp.control", {"cc": controller}).set("links.bottleneck.queue", queue)
     record = sj.run(scenario.set("tcp.ecn", controller == "dctcp").set("duration", "20 s"))
     assert record.value("links.bottleneck.utilization") > 0.8
     assert (record.value("links.bottleneck.marked") > 100) == (controller == "dctcp")
@@ -351,7 +351,7 @@ def test_a_controller_of_ours_that_paces_or_counts_marks_works_under_the_kernels
 @live
 @pytest.mark.parametrize("queue", [{"aqm": "dualpi2", "ecn": True}, {"linux": "dualpi2"}])
 def test_packets_of_prague_are_those_of_a_scalable_sender(queue: dict[str, object]) -> None:
-    scenario = sj.load(SCENARIO).set("flows.ftp.tcp.control", {"cc": "prague"}).set("tcp.ecn", True)
+    scenario = sj.loads(SCENARIO).set("flows.ftp.tcp.control", {"cc": "prague"}).set("tcp.ecn", True)
     record = sj.run(scenario.set("links.bottleneck.queue", queue).set("duration", "20 s"))
     # A queue that marks from one packet on leaves a part of so slow a link idle, as in the simulator.
     assert record.value("links.bottleneck.utilization") > 0.65
@@ -362,7 +362,7 @@ def test_packets_of_prague_are_those_of_a_scalable_sender(queue: dict[str, objec
 
 @live
 def test_classes_traces_and_requests_work_on_the_kernel() -> None:
-    scenario = sj.load(SCENARIO)
+    scenario = sj.loads(SCENARIO)
     flow = {"from": "a", "to": "b", "start": "0 s", "tcp": {"profile": "linux"}}
     web = {"kind": "web", "page_gap": "200 ms", "object_mean": 8, "object_shape": 1.5, "request": "400 B"}
     scenario["flows"] = [
@@ -386,7 +386,7 @@ def test_classes_traces_and_requests_work_on_the_kernel() -> None:
 @live
 def test_a_flow_that_begins_where_marks_are_given_can_be_marked_from_its_first_packet_on() -> None:
     # Packets that cannot be marked are dropped above 20 packets, and after a lost SYN the kernel requests no ECN.
-    scenario = sj.load(SCENARIO).set("flows.ftp.start", {"spread": ["0 s", "8 s"]}).set("duration", "20 s")
+    scenario = sj.loads(SCENARIO).set("flows.ftp.start", {"spread": ["0 s", "8 s"]}).set("duration", "20 s")
     scenario.set("flows.ftp.tcp.control", {"cc": "dctcp"}).set("tcp.ecn", True).set("warmup", "0 s")
     record = sj.run(scenario.set("links.bottleneck.queue", {"aqm": "step", "ecn": True}))
     assert record.value("links.bottleneck.marked") > 100
@@ -398,7 +398,7 @@ def test_a_flow_that_begins_where_marks_are_given_can_be_marked_from_its_first_p
     "text", ["pfifo limit 42", "cake besteffort", "sojourn { aqm = 'codel', limit = '42 packets' }"]
 )
 def test_the_kernel_tells_of_a_queue_discipline_what_tc_would_show(text: str) -> None:
-    record = sj.run(sj.load(SCENARIO).set("links.bottleneck.queue", {"linux": text}).set("warmup", "0 s"))
+    record = sj.run(sj.loads(SCENARIO).set("links.bottleneck.queue", {"linux": text}).set("warmup", "0 s"))
     (told,) = record["host"]["qdiscs"]
     link = record["links"][0]
     assert told["link"] == "bottleneck"
@@ -417,7 +417,7 @@ def test_the_kernel_tells_of_a_queue_discipline_what_tc_would_show(text: str) ->
 @live
 def test_packets_with_anything_in_them_do_no_harm_in_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guest, "ARGUMENTS", (*guest.ARGUMENTS, "sojourn_noise=20000"))
-    scenario = sj.load(SCENARIO).set("links.bottleneck.queue", {"linux": "sojourn { aqm = 'fq-codel', ecn = true }"})
+    scenario = sj.loads(SCENARIO).set("links.bottleneck.queue", {"linux": "sojourn { aqm = 'fq-codel', ecn = true }"})
     record = sj.run(scenario)
     # Packets that look like those of a flow travel with the others.
     assert record.value("links.bottleneck.utilization") > 0.8
@@ -429,7 +429,7 @@ def test_packets_with_anything_in_them_do_no_harm_in_the_kernel(monkeypatch: pyt
 def test_a_run_ends_where_samples_are_due_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guest, "PATIENCE", 60.0)
     monkeypatch.setattr(guest, "PER_SECOND", 0.0)
-    scenario = sj.load(SCENARIO).set("links.bottleneck.queue", {"aqm": "pie", "tupdate": "10 ms"})
+    scenario = sj.loads(SCENARIO).set("links.bottleneck.queue", {"aqm": "pie", "tupdate": "10 ms"})
     scenario["trace"] = {name: {"links": ["bottleneck"], "every": "1 s"} for name in ("queue", "throughput")}
     record = sj.run(scenario)
     assert len(record.series["queue/bottleneck"]["packets"]) == 11
@@ -454,7 +454,7 @@ def test_a_kernel_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(guest, "PER_SECOND", 0.0)
     monkeypatch.setattr(guest.tempfile, "tempdir", str(tmp_path))
     with pytest.raises(RunError, match=r"the kernel: expected 100000 s in 0\.5 s, got no end"):
-        sj.run(sj.load(SCENARIO).set("duration", "100000 s"))
+        sj.run(sj.loads(SCENARIO).set("duration", "100000 s"))
     assert kernels_in(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 

@@ -13,7 +13,7 @@ LAST = 5.0  # seconds: the duration of the dumbbell
 
 
 def run(trace: dict[str, object], **changes: object) -> sj.Record:
-    return sj.run(sj.load(DUMBBELL).set("trace", trace).set_all(changes), seed=1)
+    return sj.run(sj.loads(DUMBBELL).set("trace", trace).set_all(changes), seed=1)
 
 
 @pytest.mark.parametrize("count", [2, 7, 9000])
@@ -65,7 +65,7 @@ def test_a_title_stands_beside_a_short_legend_and_above_a_long_one(names, above)
 
 def test_a_group_of_which_some_flows_were_traced_is_drawn_from_its_quantiles():
     second = DUMBBELL[DUMBBELL.index("[[flows]]") :].replace('name = "ftp"', 'name = "other"')
-    scenario = sj.load(DUMBBELL + second).set("trace", {"rtt": {"flows": ["ftp/*", "other/0"]}})
+    scenario = sj.loads(DUMBBELL + second).set("trace", {"rtt": {"flows": ["ftp/*", "other/0"]}})
     lines = {line.get_label(): line for line in sj.run(scenario, seed=1).plot.cdf("rtt").lines}
     assert lines["ftp"].get_linestyle() == "-"
     assert lines["other"].get_linestyle() == "--"

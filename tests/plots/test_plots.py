@@ -36,14 +36,14 @@ def closed():
 
 @pytest.fixture(scope="module")
 def record():
-    return sj.run(sj.load(DUMBBELL).set("trace", TRACE))
+    return sj.run(sj.loads(DUMBBELL).set("trace", TRACE))
 
 
 @pytest.fixture(scope="module")
 def comparison():
     from tests.conftest import DUMBBELL
 
-    return sj.compare(sj.load(DUMBBELL).set("trace", {"rtt": {"flows": ["*"]}}), ["droptail", "red"], seeds=3)
+    return sj.compare(sj.loads(DUMBBELL).set("trace", {"rtt": {"flows": ["*"]}}), ["droptail", "red"], seeds=3)
 
 
 @pytest.mark.parametrize("name", ["queue", "delay", "cwnd", "throughput", "rtt"])
@@ -102,7 +102,7 @@ def test_drops_marks_and_retransmissions_are_counted_over_time():
     from tests.conftest import DUMBBELL
 
     trace = {"signals": {"links": ["bottleneck"]}, "retransmissions": {"flows": ["*"]}}
-    record = sj.run(sj.load(DUMBBELL).set("trace", trace).set("links.bottleneck.queue.limit", "20 packets"))
+    record = sj.run(sj.loads(DUMBBELL).set("trace", trace).set("links.bottleneck.queue.limit", "20 packets"))
     drawn = {axes.get_ylabel(): axes.lines for axes in record.plot()}
     assert drawn["packets dropped so far"][0].get_ydata()[-1] == len(record.series["signals/bottleneck"]["t"])
     flows = [name for name in record.series if name.startswith("retransmissions/")]
@@ -116,7 +116,7 @@ def two_queues():
     """A dual queue with a scalable and a classic group, out of the scenario's order by name."""
     from tests.conftest import DUMBBELL
 
-    scenario = sj.load(DUMBBELL).set("links.bottleneck.queue", {"aqm": "dualpi2", "ecn": True}).set("duration", "10 s")
+    scenario = sj.loads(DUMBBELL).set("links.bottleneck.queue", {"aqm": "dualpi2", "ecn": True}).set("duration", "10 s")
     scalable, classic = {**scenario["flows"][0], "count": 1}, {**scenario["flows"][0], "count": 1, "name": "classic"}
     scenario["flows"] = [
         {**scalable, "name": "scalable", "tcp": {"control": {"cc": "prague"}, "ecn": "l4s"}},
@@ -425,7 +425,7 @@ def test_a_panel_that_would_be_empty_is_not_drawn(record, tmp_path, monkeypatch)
 def record_scenario():
     from tests.conftest import DUMBBELL
 
-    return sj.load(DUMBBELL).set("trace", {"queue": TRACE["queue"]})
+    return sj.loads(DUMBBELL).set("trace", {"queue": TRACE["queue"]})
 
 
 def figures(folder):

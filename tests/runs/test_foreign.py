@@ -217,7 +217,7 @@ def test_a_folder_or_a_foreign_file_may_have_a_name_that_is_not_in_utf_8(here: P
 def test_a_text_with_half_a_character_is_refused_in_one_line() -> None:
     for text in ("name = '\udcff'\n", "x = 1\n# \ud800\n"):
         with pytest.raises(UserError, match="expected a text in UTF-8"):
-            sj.load(text)
+            sj.loads(text)
 
 
 FORMULAS = r"""

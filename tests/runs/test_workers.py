@@ -296,7 +296,7 @@ start = "2 s"
 
 def alike(seeds: int) -> list[Job]:
     """Runs with a common beginning: a flow that starts late has one of three controllers."""
-    late = sj.load(DUMBBELL + ALIKE)
+    late = sj.loads(DUMBBELL + ALIKE)
     scenarios = [late.copy().set("flows.late.tcp.control.cc", cc) for cc in ("reno", "cubic", "ledbat")]
     return [Job(scenario, seed) for scenario in scenarios for seed in range(1, 1 + seeds)]
 

@@ -35,7 +35,7 @@ def test_fewer_threads_than_none_are_refused(dumbbell):
 )
 def test_a_text_that_cannot_be_read_is_refused_in_one_line(text):
     with pytest.raises(ValueError, match=r"not TOML|nested") as error:
-        sj.load(text + "\n")
+        sj.loads(text + "\n")
     assert "\n" not in str(error.value)
 
 

@@ -19,8 +19,10 @@ from tests.support.source_tree import ROOT
 
 def test_a_file_a_text_and_a_dictionary_are_the_same(dumbbell):
     from_file = sj.load(dumbbell)
-    assert from_file.to_dict() == sj.load(DUMBBELL).to_dict() == sj.load(from_file.to_dict()).to_dict()
+    assert from_file.to_dict() == sj.loads(DUMBBELL).to_dict() == sj.load(from_file.to_dict()).to_dict()
     assert sj.load(str(dumbbell)).label == str(dumbbell)
+    with pytest.raises(sj.UserError, match="expected a path, got a text with line breaks"):
+        sj.load(DUMBBELL)
 
 
 def test_what_is_set_comes_back_from_toml(dumbbell):
@@ -255,7 +257,7 @@ def test_a_number_of_python_reaches_the_engine_to_the_bit(value):
 
 def test_a_text_is_read_as_toml_or_json():
     tree = sj.loads(DUMBBELL)
-    assert tree.to_dict() == sj.loads(json.dumps(tree.to_dict())).to_dict() == sj.load(DUMBBELL).to_dict()
+    assert tree.to_dict() == sj.loads(json.dumps(tree.to_dict())).to_dict() == sj.loads(DUMBBELL).to_dict()
     with pytest.raises(sj.UserError, match=r"^mine:1:3: not JSON"):
         sj.loads("{ ]", "mine")
     with pytest.raises(sj.UserError, match=r"^scenario: expected a text in TOML or JSON, got 3$"):

@@ -65,8 +65,7 @@ def load(source: Source) -> Scenario:
     Parameters
     ----------
     source : str, path, mapping or Scenario
-        A file, a TOML text, or a dictionary. A string with a line break or `=` is a TOML text. A file whose name ends
-        in `.json` has the same structure in JSON.
+        A file or a dictionary. A file whose name ends in `.json` is JSON, any other TOML. `loads` reads a text.
 
     Returns
     -------
@@ -87,11 +86,10 @@ def load(source: Source) -> Scenario:
         return source
     if isinstance(source, Mapping):
         return Scenario(source)
-    if isinstance(source, str) and ("\n" in source or "=" in source):
-        return Scenario.from_toml(source)
+    if isinstance(source, str) and "\n" in source:
+        raise UserError("scenario: expected a path, got a text with line breaks: sojourn.loads reads a text")
     if not isinstance(source, (str, os.PathLike)):
-        kinds = "a path, a TOML text, a dictionary or a Scenario"
-        raise UserError(f"scenario: expected {kinds}, got {type(source).__name__}")
+        raise UserError(f"scenario: expected a path, a dictionary or a Scenario, got {type(source).__name__}")
     return read_scenario(Path(source))
 
 
