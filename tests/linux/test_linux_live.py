@@ -119,7 +119,7 @@ cwnd = { flows = ["long/0"], every = "100 ms" }
 
 @live
 def test_transfers_stops_datagrams_and_several_links_work_on_the_kernel() -> None:
-    record = sj.run(MIXED)
+    record = sj.run(sj.loads(MIXED))
     assert record.value("groups.short.completion_s.count") == 1
     assert record.value("groups.back.completion_s") is None
     # 125 datagrams a second; of those that arrive, some were sent before the window.
@@ -189,8 +189,8 @@ tcp = { profile = "linux", ecn = true }
 
 @live
 def test_an_ack_filter_reads_the_kernels_acks_and_takes_their_wait_from_the_round_trip() -> None:
-    plain = sj.load(CABLE)
-    filtered = sj.load(CABLE).set("links.cable.back.queue.ack_filter", "filter")
+    plain = sj.loads(CABLE)
+    filtered = sj.loads(CABLE).set("links.cable.back.queue.ack_filter", "filter")
     first, second = (sj.run(scenario) for scenario in (plain, filtered))
     assert second.value("links.cable:back.dropped.ack_filter") > 1000
     assert second.value("groups.download.goodput_bps") > first.value("groups.download.goodput_bps")
@@ -207,8 +207,8 @@ def test_an_ack_filter_reads_the_kernels_acks_and_takes_their_wait_from_the_roun
 @live
 def test_ack_thinning_lets_some_of_the_kernels_acks_pass() -> None:
     thinning = {"kind": "ack-thinning", "every": 4}
-    record = sj.run(sj.load(CABLE).set("links.cable.back.impairments", [thinning]))
-    plain = sj.run(CABLE)
+    record = sj.run(sj.loads(CABLE).set("links.cable.back.impairments", [thinning]))
+    plain = sj.run(sj.loads(CABLE))
     assert record.value("links.cable:back.dropped.impaired") > 1000
     assert record.value("links.cable.utilization") > plain.value("links.cable.utilization")
 
@@ -217,7 +217,7 @@ def test_ack_thinning_lets_some_of_the_kernels_acks_pass() -> None:
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark")
 def test_a_capture_has_the_packets_of_the_kernel_and_tshark_finds_nothing_wrong(tmp_path: Path) -> None:
     file = tmp_path / "x.pcapng"
-    scenario = sj.load(CABLE).set("links.cable.back.queue.ack_filter", "filter")
+    scenario = sj.loads(CABLE).set("links.cable.back.queue.ack_filter", "filter")
     record = sj.run(scenario, pcap=file, pcap_links=["cable"], pcap_hosts=["download/0:sender"])
     assert dict(record) == dict(sj.run(scenario)), "a capture changes nothing"
     at_link = tshark(file, "frame.interface_name == cable")
