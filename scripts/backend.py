@@ -1,4 +1,7 @@
-"""What builds the package for pip and uv: maturin, and a wheel gets the papers. pyproject.toml names it (PEP 517)."""
+"""What builds the package for pip and uv: maturin, and a wheel gets papers, studies and examples.
+
+pyproject.toml names it (PEP 517).
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +32,7 @@ __all__ = [
 
 
 def build_wheel(folder: str, settings: Mapping[str, Any] | None = None, metadata: str | None = None) -> str:
-    """Builds a wheel in a folder, with the papers; gives its name."""
+    """Builds a wheel in a folder, with its data; gives its name."""
     name: str = maturin.build_wheel(folder, settings, metadata)
     add(Path(folder) / name)
     return name

@@ -1,7 +1,7 @@
-"""Adds papers and studies to wheels that maturin has built: `python scripts/wheel.py WHEEL...`.
+"""Adds papers, studies and examples to wheels that maturin has built: `python scripts/wheel.py WHEEL...`.
 
-maturin packs only `python/`. In a wheel, `papers/` and `studies/` are in `sojourn/experiments/`, where
-`sojourn reproduce` looks last. pip and uv call scripts/backend.py, which does the same.
+maturin packs only `python/`. In a wheel, `papers/` and `studies/` are in `sojourn/experiments/`, and `examples/` is in
+`sojourn/`. Commands look there last. pip and uv call scripts/backend.py, which does the same.
 """
 
 import base64
@@ -11,7 +11,13 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-INSIDE = "sojourn/experiments/"
+
+
+def data() -> dict[str, bytes]:
+    """The files of all papers, studies and examples, by their names in a wheel."""
+    shown = [*ROOT.glob("examples/*.*"), *ROOT.glob("examples/traces/*")]
+    kept = {f"sojourn/{file.relative_to(ROOT).as_posix()}": file.read_bytes() for file in sorted(shown)}
+    return papers() | kept
 
 
 def papers() -> dict[str, bytes]:
@@ -20,7 +26,7 @@ def papers() -> dict[str, bytes]:
     folders = sorted(file.parent for file in found)
     files = [file for folder in folders for file in sorted(folder.rglob("*")) if file.is_file()]
     kept = [file for file in files if "__pycache__" not in file.parts]
-    return {INSIDE + file.relative_to(ROOT).as_posix(): file.read_bytes() for file in kept}
+    return {"sojourn/experiments/" + file.relative_to(ROOT).as_posix(): file.read_bytes() for file in kept}
 
 
 def row(name: str, content: bytes) -> str:
@@ -30,10 +36,10 @@ def row(name: str, content: bytes) -> str:
 
 
 def add(wheel: Path) -> int:
-    """Writes the wheel again with the papers in it; says how many files were added. A wheel that has them stays."""
+    """Writes the wheel again with its data in it; says how many files were added. A wheel that has them stays."""
     made = wheel.with_suffix(".part")
     with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
-        added = {name: content for name, content in papers().items() if name not in old.namelist()}
+        added = {name: content for name, content in data().items() if name not in old.namelist()}
         for info in old.infolist():
             content = old.read(info)
             if info.filename.endswith(".dist-info/RECORD"):
@@ -48,12 +54,12 @@ def add(wheel: Path) -> int:
 
 
 def main(wheels: list[str]) -> int:
-    """Adds the papers to each wheel; returns 1 without any wheel."""
+    """Adds the data to each wheel; returns 1 without any wheel."""
     if not wheels:
         print("wheel: expected one or more, got none", file=sys.stderr)
         return 1
     for wheel in map(Path, wheels):
-        print(f"{wheel.name}: {add(wheel)} files of papers added")
+        print(f"{wheel.name}: {add(wheel)} files of papers, studies and examples added")
     return 0
 
 

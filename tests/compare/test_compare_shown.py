@@ -376,7 +376,7 @@ def test_drops_of_one_group_of_several_have_its_color_and_its_name(both):
     assert group in {text.get_text() for text in axes.get_legend().get_texts()}
 
 
-RANDOM = "nothing in these runs is random: every seed gives the same, and an interval of ± 0 says no more than one run"
+RANDOM = "nothing in these runs is random: every seed has the same result, so there is no interval"
 
 
 def test_cases_in_which_nothing_is_random_are_named(capsys, dumbbell, here):
@@ -385,12 +385,17 @@ def test_cases_in_which_nothing_is_random_are_named(capsys, dumbbell, here):
     fixed = "--set=flows.ftp.access.delay=1 ms"
     for names, said in (("droptail,red", [f"droptail: {RANDOM}"]), ("droptail,codel", [RANDOM])):
         assert main(["compare", "one.toml", "--queues", names, "--seeds", "2", fixed]) == 0
-        assert [line for line in capsys.readouterr().out.splitlines() if RANDOM in line] == said
+        printed = capsys.readouterr().out.splitlines()
+        assert [line for line in printed if RANDOM in line] == said
+        intervals = [len(re.findall("±| to ", line)) for line in printed if line.startswith("│ queue mean")]
+        assert intervals == ([1, 1] if names == "droptail,red" else [0, 0])  # RED's, and the difference from it
     axis = '"links.bottleneck.queue.aqm" = ["droptail", "red"]'
     (here / "grid.toml").write_text(f'scenario = "one.toml"\nreplications = 2\n[axes]\n{axis}\n')
     assert main(["sweep", "grid.toml", fixed]) == 0
-    said = [line for line in capsys.readouterr().out.splitlines() if RANDOM in line]
-    assert said == [f"bottleneck queue aqm=droptail: {RANDOM}"]
+    printed = capsys.readouterr().out.splitlines()
+    assert [line for line in printed if RANDOM in line] == [f"bottleneck queue aqm=droptail: {RANDOM}"]
+    assert not any("±" in line for line in printed if line.startswith("│ droptail"))
+    assert any(re.search("±| to ", line) for line in printed if line.startswith("│ red"))
 
 
 def test_one_file_is_not_written_by_two_options(capsys, dumbbell, here):

@@ -61,7 +61,8 @@ def test_the_command_of_the_page_gives_each_case_its_controller_and_its_ecn(monk
     monkeypatch.chdir(ROOT)
     page = fields.PAGE.read_text(encoding="utf-8").replace("\\\n", "")
     [command] = [line for line in page.splitlines() if line.startswith("sojourn ") and "--vary" in line]
-    assert main([*shlex.split(command)[1:], "--set", "duration=20 s", "--seeds", "1", "--no-cache"]) == 0
+    one = command.replace("--seeds 2", "--seeds 1")
+    assert main([*shlex.split(one)[1:], "--set", "duration=20 s", "--no-cache"]) == 0
     table = capsys.readouterr().out.partition("difference")[0]
     [marked] = [line.replace(",", "").split() for line in table.splitlines() if line.startswith("│ marked")]
     assert float(marked[3]) > 0, "Prague is marked"

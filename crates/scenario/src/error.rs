@@ -1,6 +1,6 @@
 //! Errors of scenarios and sweeps: `FILE:LINE:COL: FIELD: expected WHAT, got VALUE`.
 
-use crate::not_yet;
+use crate::{not_yet, slips};
 use sojourn_units::ParamError;
 use std::fmt;
 
@@ -138,7 +138,18 @@ pub fn is_shown(c: char) -> bool {
 }
 
 /// Converts serde's message for a wrong value into the form "expected ..., got ...".
+/// A quantity in another notation is followed by the form that scenarios use.
 pub(crate) fn humanize(message: &str) -> String {
+    let said = in_words(message);
+    let parts = said.strip_prefix("expected ").and_then(|rest| rest.rsplit_once(", got \""));
+    match parts.and_then(|(expected, got)| slips::meant(expected, got.strip_suffix('"')?)) {
+        Some(meant) => format!("{said}; did you mean {meant}?"),
+        None => said,
+    }
+}
+
+/// The message in the form "expected ..., got ...".
+fn in_words(message: &str) -> String {
     let message = message.trim();
     if let Some(rest) = message.strip_prefix("missing field `") {
         return format!("expected a key `{}`, got none", rest.trim_end_matches('`'));
@@ -310,6 +321,7 @@ mod tests {
             humanize("unknown field `rat`, expected one of `rate`, `delay`"),
             "expected one of rate, delay, got key \"rat\"; did you mean \"rate\"?"
         );
+        assert_eq!(humanize("invalid type: string \"1 %\", expected f64"), "expected a number, got \"1 %\"; did you mean 0.01?");
         assert_eq!(humanize("missing key `kind`, expected one of `a`, `b`"), "expected a key `kind` with one of a, b, got none");
     }
 

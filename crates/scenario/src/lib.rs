@@ -53,6 +53,7 @@ mod quantity;
 pub mod record;
 mod schema;
 pub mod series;
+mod slips;
 pub mod sweep;
 mod syntax;
 mod trace_file;

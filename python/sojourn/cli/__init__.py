@@ -22,11 +22,11 @@ from typer.exceptions import TyperException
 import sojourn.cli.design as design_command
 import sojourn.cli.experiments as experiments_command
 from sojourn import __version__
-from sojourn.cli import analyze, audit, completion, infer, inspect, listing, runs, usage, validate
+from sojourn.cli import analyze, audit, completion, infer, inspect, listing, runs, starters, usage, validate
 from sojourn.cli import imports as import_command
 from sojourn.cli import linux as linux_command
 from sojourn.cli import trace as trace_command
-from sojourn.cli.output import StoppedError
+from sojourn.cli.output import StoppedError, held_folders
 from sojourn.core.errors import Note, ScenarioError, UserError, one_line
 from sojourn.core.extras import missing_extra
 from sojourn.core.files import DiskError
@@ -36,6 +36,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    epilog="Exit codes: 0 done, 1 failed (disk, a gate, a run), 2 wrong input, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -56,6 +57,7 @@ def _start(
 
 listing.register(app)
 inspect.register(app)
+starters.register(app)
 runs.register(app)
 analyze.register(app)
 experiments_command.register(app)
@@ -80,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings(), _ctrl_c() as interrupted:
         warnings.simplefilter("always", Note)
         warnings.showwarning = _show_warning  # type: ignore[assignment]
-        return _run(arguments, interrupted)
+        with held_folders():
+            return _run(arguments, interrupted)
 
 
 @cache
@@ -94,6 +97,7 @@ def _command(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -
 
     A library that is interrupted while loading may turn Ctrl-C into another error. It still counts as Ctrl-C.
     """
+    usage.check_once(_commands(), sys.argv[1:] if arguments is None else arguments)
     try:
         return _commands()(list(arguments) if arguments is not None else None, standalone_mode=False)
     except StoppedError:

@@ -1,9 +1,8 @@
-"""Commands that run no simulation: `check`, `new`, `schema`."""
+"""Commands that run no simulation: `check`, `schema`."""
 
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,7 @@ import typer
 from sojourn import _sojourn
 from sojourn.cli.laws import read_laws
 from sojourn.cli.options import Controller, Law, Set, with_laws
-from sojourn.cli.output import out, say_written
+from sojourn.cli.output import out
 from sojourn.cli.scenario_warnings import note_warnings
 from sojourn.core.errors import UserError, one_line
 from sojourn.core.extras import require
@@ -25,7 +24,6 @@ def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command()(check)
     app.command()(schema)
-    app.command()(new)
 
 
 def check(
@@ -72,25 +70,6 @@ def _check_folder(folder: Path) -> None:
     experiment, cases = check_folder(folder)
     said = f"{counted(cases, 'case')}, {counted(len(experiment.claims), 'claim')}, all can be run"
     out.print(one_line(f"{folder}: {said}"))
-
-
-class Kind(StrEnum):
-    """What `new` writes."""
-
-    experiment = "experiment"
-
-
-def new(
-    kind: Annotated[Kind, typer.Argument(help="What to write. The only kind is experiment.")],
-    folder: Annotated[Path, typer.Argument(help="The folder to write to: new or empty.")],
-) -> None:
-    """Writes a small, complete, commented experiment."""
-    require("pydantic", "scipy", "control")
-    from sojourn.experiments.new import new_experiment
-
-    assert kind is Kind.experiment
-    say_written(new_experiment(folder))
-    out.print(one_line(f"next: sojourn check {folder}; sojourn reproduce {folder} --quick"))
 
 
 def schema(

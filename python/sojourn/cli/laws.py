@@ -16,6 +16,7 @@ from sojourn.compare.cases import Named, own_controllers, parse_named, queue_axi
 from sojourn.compare.comparison import queued_link
 from sojourn.core import field_paths
 from sojourn.core.errors import UserError, note
+from sojourn.core.examples import located
 from sojourn.core.scenario import Scenario, link_paths, tables_of
 from sojourn.core.scenario_files import read_text
 from sojourn.runs.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
@@ -238,11 +239,12 @@ def read_laws(options: Iterable[str] | None, controllers: Iterable[str] | None =
             file, name = option, ""
         if not file.endswith(".py"):
             raise UserError.expected(of.name, of.form, option)
-        found = _class_of(_loaded(Path(file), of.kind), file, name, of)
+        path = located(Path(file))
+        found = _class_of(_loaded(path, of.kind), str(path), name, of)
         if found.__name__ in laws:
             raise UserError.expected(of.name, "classes of different names", f"{found.__name__} twice")
         laws[found.__name__] = found
-        files.add(str(Path(file)))
+        files.add(str(path))
     return LawFiles(laws, frozenset(files))
 
 

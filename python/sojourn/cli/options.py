@@ -13,6 +13,7 @@ import typer
 
 from sojourn.cli import values
 from sojourn.cli.laws import LawFiles, read_laws
+from sojourn.cli.output import say_new
 from sojourn.core.errors import UserError
 from sojourn.core.scenario import Scenario
 from sojourn.core.scenario_files import load, parse_assignment
@@ -90,6 +91,7 @@ class CacheOptions(ThreadOptions):
             return None
         if self.cache.exists() and not self.cache.is_dir():
             raise UserError(f'--cache "{self.cache}": expected a folder, got a file')
+        say_new(self.cache, f"cache: finished runs are kept in the new folder {self.cache}; --no-cache keeps none")
         return Store(self.cache)  # not checked here: it must be writable only if runs are missing
 
 

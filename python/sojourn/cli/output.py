@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from sojourn.core.errors import UserError, one_line
+from sojourn.core.errors import RunError, UserError, one_line
+from sojourn.core.files import locked
 from sojourn.core.stats import Estimate
 from sojourn.runs.runner import Progress as OnProgress
 
@@ -53,14 +57,63 @@ def results_folder(name: str, refuse_links: bool = False) -> Path:
 
 
 def check_folder(folder: Path | None, option: str = "--out") -> None:
-    """Raises `UserError` if the folder can't be written. Called before there are results."""
+    """Checks a folder for results before the first run, and reserves it for this command.
+
+    Raises `UserError` if it can't be written, `RunError` if another command writes into it.
+    """
+    if folder is None:
+        return
+    _check_writable(folder, option)
+    _hold(folder, option)
+
+
+def _check_writable(folder: Path, option: str) -> None:
+    """Raises `UserError` unless the folder or the nearest one above it can be written."""
     there = folder
-    while there is not None and not os.path.lexists(there):
+    while not os.path.lexists(there):
         there = there.parent
-    if there is not None and not there.is_dir():
+    if not there.is_dir():
         raise UserError(f'{option} "{folder}": expected a folder, got the file "{there}"')
-    if there is not None and not os.access(there, os.W_OK | os.X_OK):
-        raise UserError(f'{option} "{folder}": expected a folder that can be written to, got "{there}"')
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".sojourn-", dir=there))
+    except OSError as error:
+        wanted = "expected a folder that can be written to"
+        raise UserError(f'{option} "{folder}": {wanted}, got "{there}": {error.strerror or error}') from None
+
+
+_held: ContextVar[tuple[ExitStack, set[Path]] | None] = ContextVar("held", default=None)
+"""The locks that the running command holds, and their folders."""
+
+
+@contextmanager
+def held_folders() -> Iterator[None]:
+    """Releases at the end of the block what `check_folder` reserved in it."""
+    with ExitStack() as locks:
+        token = _held.set((locks, set()))
+        try:
+            yield
+        finally:
+            _held.reset(token)
+
+
+def say_new(folder: Path, what: str) -> None:
+    """Prints a line at the end of the command if the command has made this folder."""
+    held = _held.get()
+    if held is not None and not folder.exists():
+        held[0].callback(lambda: err.print(one_line(what)) if folder.exists() else None)
+
+
+def _hold(folder: Path, option: str) -> None:
+    """Reserves a folder for the running command by a lock in the user's temporary folder."""
+    held, real = _held.get(), folder.resolve()
+    if held is None or real in held[1]:
+        return
+    name = hashlib.sha256(os.fsencode(real)).hexdigest()[:32]
+    user = getattr(os, "getuid", lambda: "user")()
+    lock = Path(tempfile.gettempdir()) / f"sojourn-{user}" / f"{name}.lock"
+    if not held[0].enter_context(locked(lock)):
+        raise RunError(f'{option} "{folder}": another command is writing there: wait for it, or name another folder')
+    held[1].add(real)
 
 
 def check_file(file: Path | None, option: str = "--out", read: str | Path | None = None) -> None:
@@ -68,10 +121,13 @@ def check_file(file: Path | None, option: str = "--out", read: str | Path | None
 
     Called before there are results.
     """
-    check_folder(file and file.parent, option)
-    if file is not None and file.is_dir():
+    if file is None:
+        return
+    if file.is_dir():
         raise UserError(f'{option} "{file}": expected a file, got a folder')
-    if file and read and file.exists() and Path(read).exists() and file.samefile(read):
+    if file.is_file() or not os.path.lexists(file):  # not a pipe or a terminal
+        _check_writable(file.parent, option)
+    if read and file.exists() and Path(read).exists() and file.samefile(read):
         raise UserError(f'{option} "{file}": expected another file than the one that is read')
 
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from sojourn.cli.output import cases_table, err, estimates_table, out, show
-from sojourn.compare.comparison import Comparison, inexact, no_randomness, nothing_random
+from sojourn.compare.comparison import Comparison, estimated, inexact, no_randomness, nothing_random
 from sojourn.core import field_paths, record_schema
 from sojourn.core.field_labels import WITHIN_A_LINK, field_label, value_label
 from sojourn.core.record import Record
 from sojourn.core.record_schema import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
-from sojourn.core.stats import MEAN, Estimate, estimate, estimate_of
+from sojourn.core.stats import MEAN, Estimate, estimate_of
 from sojourn.core.text_format import counted
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _show_estimates(name: str, records: list[Record], columns: Mapping[str, Sequ
     cells = {m.label: {head or whole: "–" for head in columns} for m in first}
     for head, found in columns.items():
         for m in found:
-            cells[m.label][head or whole] = str(estimate([m.of(record) for record in records], within=m.range))
+            cells[m.label][head or whole] = str(estimated(records, m))
     title = f"{name}: {counted(len(records), 'seed')}" + (f", {MEAN}" if len(columns) > 1 else "")
     show(estimates_table(title, cells, {m.label: m.unit for m in first}))
 
@@ -205,11 +205,11 @@ def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], run
     identical.
     """
     there = len(summary) // len(shown) if shown else 0
-    show(_sweep_table(axes, summary, shown))
-    if there < points:
-        out.print(f"{there:,} of {points:,} points; summary.csv has all")
     seeds = runs.groupby(axes, sort=False, dropna=False)["fingerprint"].agg(["nunique", "size"])
     alike = seeds[(seeds["nunique"] == 1) & (seeds["size"] > 1)].index
+    show(_sweep_table(axes, summary, shown, set(alike)))
+    if there < points:
+        out.print(f"{there:,} of {points:,} points; summary.csv has all")
     for note in no_randomness([_point(axes, where) for where in alike], len(seeds)):
         out.print(note)
 
@@ -220,8 +220,11 @@ def _point(axes: Sequence[str], where: Any) -> str:
     return " with ".join(f"{field_label(axis)}={value_label(at)}" for axis, at in zip(axes, values, strict=True))
 
 
-def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -> Table:
-    """A table with one row per point, and one column per axis and per measure."""
+def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], alike: set[Any]) -> Table:
+    """A table with one row per point, and one column per axis and per measure.
+
+    The runs of points in `alike` are identical, so they have no interval.
+    """
     known = record_schema.named(shown)
     table = Table(title=MEAN if (summary["n"] > 1).any() else "one seed", title_justify="left")
     for axis in axes:
@@ -230,12 +233,9 @@ def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -
         table.add_column(known[name].title, justify="right", overflow="fold")
     chosen = summary[summary["measure"].isin(list(shown))]
     for where, group in chosen.groupby(axes, sort=False, dropna=False):
-        by_measure = {str(row["measure"]): row for _, row in group.iterrows()}
-        cells = [_scaled(by_measure[name], known[name].scale) for name in shown]
+        found = {str(row["measure"]): estimate_of(row) for _, row in group.iterrows()}
+        exact = (where if len(axes) > 1 else where[0]) in alike
+        each = [found[name].exact() if exact else found[name] for name in shown]
+        cells = [str(one.scaled(known[name].scale)) for one, name in zip(each, shown, strict=True)]
         table.add_row(*[value_label(v) for v in (where if isinstance(where, tuple) else (where,))], *cells)
     return table
-
-
-def _scaled(row: pd.Series[Any], scale: float) -> str:
-    """The estimate of a row in the printed unit."""
-    return str(estimate_of(row).scaled(scale))

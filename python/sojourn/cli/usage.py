@@ -43,6 +43,24 @@ def message(error: TyperException) -> str:
     return said
 
 
+def check_once(command: Any, arguments: Sequence[str]) -> None:
+    """Raises `UserError` if an option with a single value is given twice."""
+    seen, words = set[str](), iter(arguments)
+    for word in words:
+        if word == "--":
+            return
+        command = getattr(command, "commands", {}).get(word, command)
+        name, equals, _ = word.partition("=")
+        for each in getattr(command, "params", []):
+            if name not in each.opts or not name.startswith("-") or getattr(each, "is_flag", False):
+                continue
+            if name in seen:
+                raise UserError(f"{name}: expected it once, got it twice")
+            seen |= set() if each.multiple else set(each.opts)
+            if not equals:
+                next(words, None)  # its value
+
+
 def dashed(said: str, command: Any, arguments: Sequence[str]) -> str:
     """The error with the option `--queues` instead of the Python argument `queues`."""
     for argument in arguments:

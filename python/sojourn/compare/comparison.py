@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     from sojourn.plots.comparisons import ComparisonPlots
 
 
-NOTHING_RANDOM = (
-    "nothing in these runs is random: every seed gives the same, and an interval of ± 0 says no more than one run"
-)
+NOTHING_RANDOM = "nothing in these runs is random: every seed has the same result, so there is no interval"
 
 MOST_NAMED = 12
 """The maximum number of cases that a note names."""
@@ -61,6 +59,12 @@ def nothing_random(cases: Mapping[str, Sequence[Record]]) -> list[str]:
     It names no case if it applies to all.
     """
     return no_randomness([case for case, records in cases.items() if same(records)], len(cases))
+
+
+def estimated(records: Sequence[Record], measure: Measure) -> Estimate:
+    """Mean and interval of a measure over runs; without an interval if the runs are identical."""
+    found = estimate([measure.of(record) for record in records], within=measure.range)
+    return found.exact() if same(records) else found
 
 
 def no_randomness(alike: Sequence[str], cases: int) -> list[str]:
@@ -184,17 +188,16 @@ class Comparison:
         return [measure.of(record) for record in self.records[case]]
 
     def estimates(self) -> dict[str, dict[str, Estimate]]:
-        """Mean and confidence interval of every measure. With one seed there is a mean only.
+        """Mean and confidence interval of every measure.
+
+        There is a mean only with one seed, and if the seeds' runs are identical.
 
         Returns
         -------
         dict of str to dict of str to Estimate
             Estimates by label of measure and by case.
         """
-        return {
-            m.label: {case: estimate(self.values(case, m), within=m.range) for case in self.records}
-            for m in self.measures
-        }
+        return {m.label: {case: estimated(records, m) for case, records in self.records.items()} for m in self.measures}
 
     def differences(self, baseline: str | None = None) -> dict[str, dict[str, Estimate]]:
         """Paired differences from a case.
@@ -221,7 +224,8 @@ class Comparison:
         return {m.label: {case: self._difference(case, base, m) for case in others} for m in self.measures}
 
     def _difference(self, case: str, base: str, measure: Measure, confidence: float = CONFIDENCE) -> Estimate:
-        return paired(self.values(case, measure), self.values(base, measure), confidence, measure.range)
+        apart = paired(self.values(case, measure), self.values(base, measure), confidence, measure.range)
+        return apart.exact() if same(self.records[case]) and same(self.records[base]) else apart
 
     def best(self, measure: Measure) -> list[str]:
         """The cases that are not significantly worse than the best one.
@@ -268,7 +272,7 @@ class Comparison:
         for measure in self.measures:
             best = self.best(measure)
             for case in self.records:
-                one = estimate(self.values(case, measure), within=measure.range)
+                one = estimated(self.records[case], measure)
                 row: dict[str, Any] = {"case": case, **self._at(case), "measure": measure.label}
                 row |= {"path": measure.path, "unit": measure.unit, "better": measure.better}
                 row |= {"mean": one.mean, "sd": one.sd, "low": one.low, "high": one.high, "n": one.n}

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
+from weakref import WeakKeyDictionary
 
-from sojourn.core import files, toml
+from sojourn.core import examples, files, toml
 from sojourn.core.errors import UserError, unicode
 from sojourn.core.scenario import Scenario
+
+STANDARD_INPUT = Path("-")
 
 Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
 
@@ -21,11 +25,23 @@ def read_text(path: Path, what: str = "file") -> str:
 
     Raises `UserError` if it can't be read; the error calls the file `what`.
     """
+    if path == STANDARD_INPUT:
+        return _standard_input()
     if unicode(str(path)) != str(path):
         raise UserError(f"{path}: expected a {what} with a name in UTF-8")
     with readable(path, what):
         text = files.disk.read(path).decode("utf-8-sig")  # some editors write a byte order mark
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _standard_input() -> str:
+    """The text of standard input, which a command may ask for twice."""
+    if sys.stdin not in _GIVEN:
+        _GIVEN[sys.stdin] = sys.stdin.read()
+    return _GIVEN[sys.stdin]
+
+
+_GIVEN: WeakKeyDictionary[TextIO, str] = WeakKeyDictionary()
 
 
 @contextmanager
@@ -39,6 +55,8 @@ def readable(path: Path, what: str) -> Iterator[None]:
     except OSError as error:
         near = nearest_path(path) if isinstance(error, FileNotFoundError) else None
         meant = f'; did you mean "{near}"?' if near else ""
+        if isinstance(error, FileNotFoundError) and not near and what in ("scenario", "sweep"):
+            meant = "; `sojourn examples` lists those that are shipped"
         raise UserError(f"{path}: cannot read this {what}: {error.strerror or error}{meant}") from None
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: expected a {what} in UTF-8, got other bytes at position {error.start}") from None
@@ -128,8 +146,12 @@ def loads(text: str, label: str = "scenario") -> Scenario:
 def read_scenario(path: Path) -> Scenario:
     """Reads a scenario file. If its name ends in `.json` it is JSON, else TOML.
 
-    Raises `UserError` for a file that can't be read or parsed.
+    The path `-` is standard input. A name such as `dumbbell` is a shipped example, unless there is such a file. Raises
+    `UserError` for a file that can't be read or parsed.
     """
+    path = examples.located(path)
+    if path == STANDARD_INPUT:
+        return loads(read_text(path), "standard input")
     read = Scenario.from_json if path.suffix == ".json" else Scenario.from_toml
     return read(read_text(path, "scenario"), str(path))
 

@@ -98,6 +98,10 @@ class Estimate:
         """Distances from the mean to both ends of the interval; 0 without an interval."""
         return self.mean - self.low, self.high - self.mean
 
+    def exact(self) -> Estimate:
+        """The estimate without an interval, for runs without randomness."""
+        return replace(self, half=math.nan)
+
     def scaled(self, factor: float) -> Estimate:
         """The same estimate in another unit.
 

@@ -34,7 +34,10 @@ def build(given: Path | None, say: Say, on_progress: Progress) -> Kernel:
     `UserError` for a missing program or an unusable source, and `RunError` if a step fails.
     """
     if not HOSTS.is_dir():
-        raise UserError.expected("linux build", f"the repository's folder {HOSTS}", "an installation without it")
+        raise UserError(
+            "linux build: expected a clone of the repository, whose code becomes part of the kernel, got an installed "
+            "package: run `make setup` and `.venv/bin/sojourn linux build` in a clone; the package uses that kernel"
+        )
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
         raise UserError(f"linux build: expected the programs {', '.join(TOOLS)}, got no {', '.join(missing)}")

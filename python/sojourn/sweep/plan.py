@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn import _sojourn
 from sojourn.core import field_paths, toml
 from sojourn.core.errors import ScenarioError, UserError
+from sojourn.core.examples import located
 from sojourn.core.field_labels import value_label
 from sojourn.core.scenario import Scenario
 from sojourn.core.scenario_files import Source, load, read_scenario, read_text
@@ -84,7 +85,7 @@ def read_plan(path: str | Path, changes: Mapping[str, Any] | None = None) -> Pla
 
     Raises `UserError` and `ScenarioError` for files that can't be used, `UserError` for a change of an axis.
     """
-    file = Path(path)
+    file = located(Path(path))
     changed = changes or {}
     named: list[Scenario] = []
 
