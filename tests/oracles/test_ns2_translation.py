@@ -91,6 +91,7 @@ def test_the_payload_is_packetsize_and_the_header_is_added_by_ns2() -> None:
 @pytest.mark.parametrize(
     ("recovery", "delayed", "agent", "sink"),
     [
+        ("tahoe", False, "Agent/TCP", "Agent/TCPSink"),
         ("reno", False, "Agent/TCP/Reno", "Agent/TCPSink"),
         ("newreno", True, "Agent/TCP/Newreno", "Agent/TCPSink/DelAck"),
         ("sack", False, "Agent/TCP/Sack1", "Agent/TCPSink/Sack1"),

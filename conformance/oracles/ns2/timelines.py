@@ -30,12 +30,13 @@ _CLASSIC = "$tcp set tcpTick_ 0.0001"  # the phase of the clock tick is random: 
 AGENTS = {
     "reno": ("Agent/TCP/Reno", "Agent/TCPSink", _CLASSIC),
     "newreno": ("Agent/TCP/Newreno", "Agent/TCPSink", _CLASSIC),
+    "tahoe": ("Agent/TCP", "Agent/TCPSink", _CLASSIC),
     "sack1": ("Agent/TCP/Sack1", "Agent/TCPSink/Sack1", _CLASSIC),
     "linux-reno": ("Agent/TCP/Linux", "Agent/TCPSink/Sack1", f"{_LINUX} reno"),
     "linux-lp": ("Agent/TCP/Linux", "Agent/TCPSink/Sack1", f"{_LINUX} lp"),
     "linux-cubic": ("Agent/TCP/Linux", "Agent/TCPSink/Sack1", f"{_LINUX} cubic"),
 }
-_EXACT = ["reno", "newreno", "sack1", "linux-reno"]
+_EXACT = ["reno", "newreno", "tahoe", "sack1", "linux-reno"]
 # Agent, loss ratio, seconds, seed of the list. Two agents have fewer lists because they differ by one ACK after some
 # hundred losses: CUBIC of TCP-Linux computes cube roots with an error of a thousandth, and its TCP-LP reads delays in
 # whole milliseconds, which rounding can change by one.
@@ -71,8 +72,10 @@ class SharedBuffer:
 
 
 SHARED_BUFFERS = [
-    *(SharedBuffer(agent, _EIGHT, 5_000_000, 10_030_000, 8) for agent in ("reno", "newreno", "sack1")),
+    *(SharedBuffer(agent, _EIGHT, 5_000_000, 10_030_000, 8) for agent in ("reno", "newreno", "tahoe", "sack1")),
     *(SharedBuffer(agent, _FOUR, 1_700_000, 10_030_000, 4) for agent in ("reno", "newreno", "sack1")),
+    SharedBuffer("tahoe", _FOUR, 1_830_000, 10_030_000, 5),
+    SharedBuffer("tahoe", _FOUR, 2_500_000, 10_030_000, 6),
     SharedBuffer("reno", _FOUR[:2], 5_000_000, 10_030_000, 2),
     SharedBuffer("newreno", _FOUR[:2], 5_000_000, 10_030_000, 3),
     SharedBuffer("sack1", _EIGHT, 5_000_000, 10_030_000, 12),

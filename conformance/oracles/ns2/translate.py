@@ -26,7 +26,12 @@ from .quantities import FieldError, rate_bps, size_bytes, time_ns
 from .queues import Queue, queue, seconds
 
 _INSTANT = "1000000000000000"  # bit/s where a link has no rate: 8 fs a kilobyte
-_AGENTS = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
+_AGENTS = {
+    "tahoe": "Agent/TCP",
+    "reno": "Agent/TCP/Reno",
+    "newreno": "Agent/TCP/Newreno",
+    "sack": "Agent/TCP/Sack1",
+}
 _TIMESTAMPS = 10  # ns-2.35: Agent/TCP set ts_option_size_
 _MODULES: dict[str, Table] = {
     "reno": {"cc": "reno"},
@@ -219,7 +224,7 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
     if delayed is not False:
         wait = "100 ms" if delayed is True else delayed
         sink_settings.append(("interval_", seconds(time_ns(wait, f"{where}.delayed_ack"))))
-    return "Agent/TCP/" + ("Linux" if linux else _AGENTS[tcp["recovery"]]), sink, settings, sink_settings
+    return "Agent/TCP/Linux" if linux else _AGENTS[tcp["recovery"]], sink, settings, sink_settings
 
 
 def _module(flow: Flow) -> str:
@@ -286,6 +291,8 @@ def _web_words(flow: Flow) -> list[str]:
             f"flows.{flow.group}.tcp.initial_ssthresh", flow.tcp["initial_ssthresh"], "window for web in ns-2"
         )
     agent, sink, settings, sink_settings = _tcp_settings(flow)
+    if agent == _AGENTS["tahoe"]:
+        raise FieldError(f"flows.{flow.group}.tcp.recovery", "tahoe", "reno, newreno or sack for web in ns-2")
     loop = traffic.get("loop", "open")
     if loop not in ("open", "closed"):
         raise FieldError(f"{where}.loop", loop, '"open" or "closed"')

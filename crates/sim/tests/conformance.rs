@@ -210,6 +210,7 @@ fn options(tcp: &mut TcpOptions, words: &[&str]) {
                 tcp.recovery = match value {
                     "reno" => Recovery::Reno,
                     "newreno" => Recovery::NewReno,
+                    "tahoe" => Recovery::Tahoe,
                     _ => Recovery::Sack,
                 }
             }

@@ -249,7 +249,8 @@ fn outcome(profile: &TcpOptions, number: u64) -> u64 {
 pub fn profiles() -> Vec<(String, TcpOptions)> {
     let algorithms = [SackAlgorithm::Rfc6675, SackAlgorithm::Ns2Sack1, SackAlgorithm::RateHalving, SackAlgorithm::RackTlp];
     let sack = algorithms.map(|algorithm| (Recovery::Sack, algorithm));
-    let recoveries = [Recovery::Reno, Recovery::NewReno].map(|recovery| (recovery, SackAlgorithm::Rfc6675)).into_iter().chain(sack);
+    let plain = |recovery| (recovery, SackAlgorithm::Rfc6675);
+    let recoveries = [plain(Recovery::Reno), plain(Recovery::NewReno)].into_iter().chain(sack).chain([plain(Recovery::Tahoe)]);
     let with = |(recovery, sack_algorithm): (Recovery, SackAlgorithm)| {
         PROFILES.iter().map(move |profile| {
             let name = format!("{} {recovery} {sack_algorithm}", profile.name);

@@ -60,6 +60,7 @@ fn agent(name: &str) -> TcpOptions {
     match name {
         "reno" => tcp.recovery = Recovery::Reno,
         "newreno" => tcp.recovery = Recovery::NewReno,
+        "tahoe" => tcp.recovery = Recovery::Tahoe,
         "linux-lp" => {
             let mut params = tcp_lp::Params::default();
             params.variant = tcp_lp::Variant::Linux;

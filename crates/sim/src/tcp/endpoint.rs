@@ -145,7 +145,7 @@ impl Sender {
         if cfg!(debug_assertions) {
             self.core.check_invariants(before, call.now);
             self.recovery.check_invariants(&self.core);
-            if matches!(self.recovery, AnyRecovery::Reno(_) | AnyRecovery::NewReno(_)) {
+            if matches!(self.recovery, AnyRecovery::Reno(_) | AnyRecovery::NewReno(_) | AnyRecovery::Tahoe(_)) {
                 self.core.check_window(before, self.recovery.inflation(), call.params.mss);
             }
         }

@@ -37,6 +37,8 @@ choice! {
         NewReno "newreno",
         /// Selective acknowledgments; see [`SackAlgorithm`].
         Sack "sack",
+        /// Fast retransmit without fast recovery: slow start from one segment (ns-2 tcp.cc, `dupack_action`).
+        Tahoe "tahoe",
     }
 }
 

@@ -13,6 +13,7 @@ mod reno;
 mod retransmissions;
 mod sack;
 mod scoreboard;
+mod tahoe;
 
 use super::ack::AckDigest;
 use super::call::{Call, SegmentSink};
@@ -26,6 +27,7 @@ use sack::Sack;
 use sojourn_cc::LossState;
 use sojourn_spec::tcp::{Recovery, SackAlgorithm, TcpOptions};
 use sojourn_units::Memory;
+use tahoe::Tahoe;
 
 pub use loss_recovery::LossRecovery;
 
@@ -35,6 +37,7 @@ pub use loss_recovery::LossRecovery;
 pub enum AnyRecovery {
     Reno(Reno),
     NewReno(NewReno),
+    Tahoe(Tahoe),
     Sack(Box<Sack>),
     Ns2Sack(Box<Ns2Sack>),
     RateHalving(Box<RateHalving>),
@@ -47,6 +50,7 @@ impl AnyRecovery {
         match (params.recovery, params.sack_algorithm) {
             (Recovery::Reno, _) => AnyRecovery::Reno(Reno::default()),
             (Recovery::NewReno, _) => AnyRecovery::NewReno(NewReno::default()),
+            (Recovery::Tahoe, _) => AnyRecovery::Tahoe(Tahoe::default()),
             (Recovery::Sack, SackAlgorithm::Rfc6675) => AnyRecovery::Sack(Box::default()),
             (Recovery::Sack, SackAlgorithm::Ns2Sack1) => AnyRecovery::Ns2Sack(Box::default()),
             (Recovery::Sack, SackAlgorithm::RateHalving) => AnyRecovery::RateHalving(Box::default()),
@@ -61,6 +65,7 @@ macro_rules! of_any {
         match $any {
             AnyRecovery::Reno($strategy) => $call,
             AnyRecovery::NewReno($strategy) => $call,
+            AnyRecovery::Tahoe($strategy) => $call,
             AnyRecovery::Sack($strategy) => $call,
             AnyRecovery::Ns2Sack($strategy) => $call,
             AnyRecovery::RateHalving($strategy) => $call,
@@ -116,7 +121,7 @@ impl LossRecovery for AnyRecovery {
 impl Memory for AnyRecovery {
     fn memory(&self) -> usize {
         match self {
-            AnyRecovery::Reno(_) | AnyRecovery::NewReno(_) => 0,
+            AnyRecovery::Reno(_) | AnyRecovery::NewReno(_) | AnyRecovery::Tahoe(_) => 0,
             AnyRecovery::Sack(strategy) => strategy.memory(),
             AnyRecovery::Ns2Sack(strategy) => strategy.memory(),
             AnyRecovery::RateHalving(strategy) => strategy.memory(),

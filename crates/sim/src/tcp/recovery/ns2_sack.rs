@@ -28,8 +28,7 @@ impl Ns2Sack {
     }
 
     fn enter<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
-        let new_window = sender.is_above_recover() || !call.params.avoid_multiple_fast_retransmits;
-        if sender.enter_recovery(new_window, call) == RecoveryEntry::Refused {
+        if sender.enter_recovery(sender.may_reduce_again(call.params), call) == RecoveryEntry::Refused {
             return;
         }
         let mss = u64::from(call.params.mss);

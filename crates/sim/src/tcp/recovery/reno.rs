@@ -38,8 +38,7 @@ impl Reno {
         self.dupacks += 1;
         let threshold = call.params.dupack_threshold;
         if self.dupacks == threshold {
-            let new_window = sender.is_above_recover() || !call.params.avoid_multiple_fast_retransmits;
-            let entry = sender.enter_recovery(new_window, call);
+            let entry = sender.enter_recovery(sender.may_reduce_again(call.params), call);
             if entry != RecoveryEntry::Refused {
                 sender.fast_retransmit(call);
                 self.inflation = threshold;

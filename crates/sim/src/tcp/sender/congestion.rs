@@ -169,10 +169,11 @@ impl SenderCore {
         }
     }
 
-    /// Whether a loss lies above `recover`, so that it was sent after the last reduction.
+    /// Whether duplicate ACKs may reduce the window again.
+    /// The lost data must have been sent after the last reduction, unless an option allows several a window.
     /// Source: rfc6582#3.2 step 1, ns-2 `bugFix_`.
-    pub fn is_above_recover(&self) -> bool {
-        self.snd_una > self.recover || self.recover == 0 || self.snd_una == 0
+    pub fn may_reduce_again(&self, params: &TcpOptions) -> bool {
+        self.snd_una > self.recover || self.recover == 0 || self.snd_una == 0 || !params.avoid_multiple_fast_retransmits
     }
 
     /// Begins recovery after duplicate ACKs or SACK blocks that indicate a loss.
