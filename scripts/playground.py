@@ -1,12 +1,14 @@
 """Writes what the playground begins with into a folder: `python scripts/playground.py OUT`.
 
-`presets.json`: each of `playground/presets.toml` becomes two scenarios, with the values that the paper prints for them.
-`schema.json` is what `sojourn schema` prints: the engine of the page would be a fifth larger if it described itself.
+`presets.json`: each experiment of `playground/presets.toml` becomes two scenarios, with the values that its paper
+prints, or with what its story asks and tells. `schema.json` is the part of `sojourn schema` that the controls need: the
+engine of the page would be a fifth larger if it described itself.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from sojourn.experiments import find_experiment
 from sojourn.experiments.model import Case, Experiment
 
 ROOT = Path(__file__).parent.parent
+PRESETS = ROOT / "playground" / "presets.toml"
 
 
 def printed(experiment: Experiment, case: Case, name: str) -> Iterator[tuple[float, str]]:
@@ -92,13 +95,65 @@ def of_file(preset: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def of_story(name: str) -> dict[str, Any]:
+    """A preset from a story's file."""
+    story = read_story(name)
+    told = {key: story[key] for key in ("short", "question", "pace", "answer", "try", "choices")}
+    return {
+        "id": name,
+        "title": story["title"],
+        "source": story["source"],
+        "seed": 1,
+        "sides": [{"label": story[each]["label"], "table": story_side(story, each).to_dict()} for each in "ab"],
+        "measures": [],
+        "says": [],
+        "story": {
+            **told,
+            "begin": story.get("begin", 0),
+            "figures": [{"scale": 1, **figure} for figure in story["figures"]],
+        },
+    }
+
+
+def read_story(name: str) -> dict[str, Any]:
+    """The table of a story."""
+    return tomllib.loads((ROOT / "playground" / "stories" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def story_side(story: dict[str, Any], side: str) -> sj.Scenario:
+    """The scenario of a story's side: the common one with the settings of the side."""
+    scenario = sj.Scenario(story["scenario"], f"story, {side}").copy().set_all(story[side].get("set", {}))
+    scenario.canonical()
+    return scenario
+
+
+def stories() -> list[str]:
+    """The names of the stories, in their order."""
+    listed: list[str] = tomllib.loads(PRESETS.read_text(encoding="utf-8"))["stories"]
+    return listed
+
+
+def used(schema: dict[str, Any], roots: list[str]) -> dict[str, Any]:
+    """The definitions of a schema that these need."""
+    found: dict[str, Any] = {}
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = schema["$defs"][name]
+            waiting += re.findall(r'"#/\$defs/([^"]+)"', json.dumps(found[name]))
+    return {"$defs": found}
+
+
 def main(out: Path) -> None:
     """Writes the presets and the schema."""
-    listed = tomllib.loads((ROOT / "playground" / "presets.toml").read_text(encoding="utf-8"))["presets"]
-    made = [of_paper(each) if "paper" in each else of_file(each) for each in listed]
+    listed = tomllib.loads(PRESETS.read_text(encoding="utf-8"))["presets"]
+    made = [of_story(name) for name in stories()]
+    made += [of_paper(each) if "paper" in each else of_file(each) for each in listed]
     out.mkdir(parents=True, exist_ok=True)
     (out / "presets.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
-    (out / "schema.json").write_text(_sojourn.schema(), encoding="utf-8")
+    schema = used(json.loads(_sojourn.schema()), ["Queue", "Control"])
+    (out / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,12 @@ export function element<K extends keyof HTMLElementTagNameMap>(tag: K, propertie
   return made;
 }
 
+/** A control with the path of its field, at which errors of the field appear. */
+export function named(path: string, control: HTMLElement): HTMLElement {
+  control.dataset["path"] = path;
+  return control;
+}
+
 export interface Range {
   low: number;
   high: number;
@@ -134,15 +140,15 @@ export function parameter(of: Parameter, place: Place, changed: () => void): HTM
 }
 
 /** The parameters of an algorithm, explicitly set ones first. */
-export function parameters(of: Algorithm, table: Table, skip: string[], changed: () => void): HTMLElement {
+export function parameters(of: Algorithm, { table, path }: { table: Table; path: string }, skip: string[], changed: () => void): HTMLElement {
   const shown = of.parameters.filter((each) => !skip.includes(each.name));
   const order = [...shown.filter((each) => each.name in table), ...shown.filter((each) => !(each.name in table))];
-  const made = order.map((each) => parameter(each, {
+  const made = order.map((each) => named(`${path}.${each.name}`, parameter(each, {
     get: () => table[each.name],
     set: (value) => {
       if (value === undefined) delete table[each.name];
       else table[each.name] = value;
     },
-  }, changed));
+  }, changed)));
   return element("div", { className: "parameters" }, element("p", {}, of.sentence), ...made);
 }

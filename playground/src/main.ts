@@ -1,15 +1,19 @@
 // The page: two scenarios, A and B. Both are run with the same seeds when one of them changes.
 
-import { Chart, restyled, type Mark } from "./charts";
+import { restyled } from "./charts";
+import { showErrors } from "./errors";
 import { Panels, type Side } from "./panels";
+import { Player, still } from "./player";
+import { get, NAMES, Plots } from "./plots";
+import { Scene, Strip } from "./scene";
+import { Teller, type Story } from "./story";
 import { choice, element } from "./controls";
 import { Lab, Replaced } from "./lab";
-import { Picture } from "./surface";
 import { Schema } from "./schema";
 import { bytesOf, fromLink, inflate, toLink } from "./share";
-import { copy, isTable } from "./tree";
-import { fill, value, type Row } from "./results";
-import { margins, why } from "./words";
+import { copy, isTable, quantity } from "./tree";
+import { fill, type Row } from "./results";
+import { why } from "./words";
 import type { Result, Replies } from "./protocol";
 import type { Table } from "./engine";
 
@@ -26,14 +30,14 @@ interface Preset {
   sides: [Side, Side];
   measures: Row[];
   says: string[];
+  /** What a reader is asked and told; absent for the experiments of papers. */
+  story?: Story;
 }
 
-const NAMES = ["A", "B"] as const;
 /** Time in ms without slider input before laws and further seeds are computed. */
 const REST = 150;
 /** Time in ms for which a result waits for the other side's, so that both are drawn together. */
 const TOGETHER = 40;
-const get = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
 
 class Page {
   private preset: Preset = PRESETS[0]!;
@@ -50,20 +54,18 @@ class Page {
   private readonly turns = [0, 0];
   /** The last change, and times in ms after it: both answers arrived, drawing of visible parts started, drawing ended. */
   private spent = { begin: 0, answered: 0, drawing: 0, drawn: 0 };
-  private time = 0;
-  private playing = false;
   private readonly panels: Panels;
-  private readonly pictures: [Picture, Picture] = [new Picture(get("surface-a"), 0), new Picture(get("surface-b"), 1)];
-  private readonly charts = {
-    delay: new Chart(get("delay"), { x: "time (s)", y: "queuing delay (ms)" }),
-    windows: new Chart(get("windows"), { x: "time (s)", y: "window (segments)" }),
-    cdf: new Chart(get("cdf"), { x: "queuing delay (ms)", y: "packets with less (%)" }),
-    shares: new Chart(get("shares"), { x: "flow, in the order of goodput", y: "goodput (Mbit/s)" }),
-    probability: new Chart(get("probability"), { x: "time (s)", y: "probability (%)" }),
-    signals: new Chart(get("signals"), { x: "time (s)", y: "packets a second" }),
-    gain: new Chart(get("gain"), { x: "frequency (rad/s)", y: "gain (dB)", logarithmic: true }),
-    phase: new Chart(get("phase"), { x: "frequency (rad/s)", y: "phase (degrees)", logarithmic: true }),
-  };
+  private errors: [string, string] = ["", ""];
+  private readonly plots = new Plots();
+  private readonly scenes: [Scene, Scene] = [new Scene(get("scene-a"), 0), new Scene(get("scene-b"), 1)];
+  private readonly player = new Player(() => this.moved());
+  private readonly strip = new Strip(get("strip"), (part) => this.player.move(part * (this.results[0]?.record.duration_s ?? 1)));
+  private readonly teller = new Teller(() => {
+    this.veil();
+    if (!still()) this.player.play(true);
+  });
+  /** When the first result of the page was drawn, in ms after its address was opened. */
+  private first = 0;
 
   constructor(private readonly labs: [Lab, Lab], schema: Schema) {
     this.panels = new Panels(schema, () => this.changed(), () => {
@@ -71,6 +73,7 @@ class Page {
       this.changed();
     });
     this.top();
+    get<HTMLDetailsElement>("bench").open = innerWidth > 800;
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
   }
 
@@ -81,6 +84,8 @@ class Page {
       history.replaceState(null, "", `#${id}`);
       this.open(PRESETS.find((preset) => preset.id === id)!);
     }));
+    get("stories").replaceChildren(...PRESETS.filter((preset) => preset.story).map((preset, i) =>
+      element("a", { href: `#${preset.id}` }, element("b", {}, String(i + 1)), ` ${preset.story!.short}`)));
     const seed = get<HTMLInputElement>("seed");
     seed.onchange = () => {
       this.seed = Math.max(0, Math.round(Number(seed.value)) || 0);
@@ -99,28 +104,20 @@ class Page {
       document.documentElement.dataset["theme"] = dark ? "light" : "dark";
       this.restyle();
     };
-    const time = get<HTMLInputElement>("time");
-    time.oninput = () => this.move(Number(time.value) / 1000);
-    get("play").onclick = () => this.play(!this.playing);
-    for (const chart of this.overTime()) {
-      chart.onclick = (x) => {
-        this.move(x / (this.results[0]?.record.duration_s ?? 1));
-        this.explain(0);
-        this.explain(1);
-      };
-    }
+    this.plots.onclick((seconds) => {
+      this.player.move(seconds);
+      this.explain(0);
+      this.explain(1);
+    });
     NAMES.forEach((name, i) => (get(`next-${name.toLowerCase()}`).onclick = () => this.next(i as 0 | 1)));
-  }
-
-  private overTime(): Chart[] {
-    return [this.charts.delay, this.charts.windows, this.charts.signals, this.charts.probability];
+    get("embed").onclick = () => this.embed();
   }
 
   /** Explains the first drop or mark from the current time on. */
   private explain(i: 0 | 1): void {
     const result = this.results[i];
     if (!result) return;
-    const { t } = result.signals, from = this.time * result.record.duration_s;
+    const { t } = result.signals, from = this.player.time;
     const found = t.findIndex((at) => at >= from);
     const said = found >= 0 ? why(result, found, Panels.queue(this.sides[i])) : "no packet is dropped or marked from here on.";
     get(`why-${NAMES[i].toLowerCase()}`).textContent = `${NAMES[i]}: ${said}`;
@@ -130,9 +127,8 @@ class Page {
   private next(i: 0 | 1): void {
     const result = this.results[i];
     if (!result) return;
-    const now = this.time * result.record.duration_s;
-    const at = result.signals.t.find((at) => at > now + 1e-6);
-    if (at !== undefined) this.move(at / result.record.duration_s);
+    const at = result.signals.t.find((at) => at > this.player.time + 1e-6);
+    if (at !== undefined) this.player.move(at);
     this.explain(i);
   }
 
@@ -148,8 +144,27 @@ class Page {
     get("source").textContent = preset.source;
     get("says").replaceChildren(...preset.says.map((text) => element("li", {}, text)));
     get("presets").querySelector("select")!.value = preset.id;
+    for (const each of get("stories").querySelectorAll("a")) {
+      if (each.hash === `#${preset.id}`) each.setAttribute("aria-current", "page");
+      else each.removeAttribute("aria-current");
+    }
+    document.title = `${preset.title} – Sojourn`;
+    get<HTMLAnchorElement>("whole").href = `index.html#${preset.id}`;
+    this.teller.open(preset.story, preset.title, state !== undefined);
+    this.panels.open(this.sides);
+    const duration = quantity(this.sides[0].table["duration"])?.value ?? 20;
+    this.player.reset(preset.story ?? { pace: duration / 20, begin: 0 }, duration);
+    this.veil();
     this.controls();
     this.changed();
+    // The charts of other experiments are drawn with each frame.
+    this.player.play(preset.story !== undefined && !still());
+  }
+
+  /** Hides what would tell a reader the answer. */
+  private veil(): void {
+    for (const each of [...this.scenes, this.strip]) each.veiled = this.teller.asking;
+    this.moved();
   }
 
   private controls(): void {
@@ -167,7 +182,8 @@ class Page {
     const done = NAMES.map((name, i) => this.run(i as 0 | 1, `${name}.toml`, turn));
     void Promise.all(done).then(() => requestAnimationFrame(() => {
       if (turn !== this.turn) return;
-      const failed = document.querySelectorAll("fieldset .error:not(:empty)").length > 0;
+      showErrors(this.errors);
+      const failed = this.errors.some((each) => each !== "");
       const spent = Math.max(...this.results.map((result) => result?.milliseconds ?? 0));
       get("status").textContent = failed ? "not run" : `run in ${Math.round(spent)} ms`;
     }));
@@ -185,7 +201,10 @@ class Page {
           // The charts draw after this function returns.
           if (this.spent.drawing > 0) queueMicrotask(() => (this.spent.drawn = now()));
         }
-        if (due.has("laws")) this.drawLaws();
+        if (due.has("laws")) {
+          this.plots.drawLaws(this.laws);
+          this.moved();
+        }
       });
     }
     this.due.add(what);
@@ -202,7 +221,7 @@ class Page {
 
   private async run(i: 0 | 1, file: string, turn: number): Promise<void> {
     const side = NAMES[i].toLowerCase(), lab = this.labs[i];
-    const error = get(`error-${side}`), warnings = get(`warnings-${side}`);
+    const warnings = get(`warnings-${side}`);
     const ask = { table: copy(this.sides[i].table), file, link: Panels.watched(this.sides[i].table), seed: this.seed };
     const asked = JSON.stringify(ask);
     try {
@@ -211,7 +230,7 @@ class Page {
         this.asked.results[i] = asked;
       }
       const result = this.results[i]!;
-      error.textContent = "";
+      this.errors[i] = "";
       warnings.textContent = result.warnings.join("; ");
       this.together(i, turn);
       await new Promise((rested) => setTimeout(rested, REST));
@@ -229,7 +248,8 @@ class Page {
       }
     } catch (caught) {
       if (caught instanceof Replaced) return;
-      error.textContent = caught instanceof Error ? caught.message : String(caught);
+      if (turn !== this.turn) return;
+      this.errors[i] = caught instanceof Error ? caught.message : String(caught);
       warnings.textContent = "";
     }
   }
@@ -241,125 +261,45 @@ class Page {
 
   private table(): void {
     const results = this.both();
-    if (results) fill(get<HTMLTableElement>("results").tBodies[0]!, this.preset.measures, results);
-  }
-
-  /** The paper's published values of a measure with this path suffix, as horizontal lines; times as vertical lines. */
-  private printed(path: RegExp, unit: string): Mark[] {
-    const rows = this.preset.measures.filter((row) => row.unit === unit && path.test(row.path));
-    return rows.flatMap((row) => row.printed.flatMap((number, i): Mark[] => {
-      if (number === null) return [];
-      const label = `${NAMES[i]} as printed`;
-      return [row.path ? { y: number, side: i as 0 | 1, label } : { x: number, side: i as 0 | 1, label: `${row.label}, as printed` }];
-    }));
+    if (results) fill(get<HTMLTableElement>("results"), this.preset.measures, results);
   }
 
   private draw(): void {
     const results = this.both();
     if (!results) return;
-    const lines = <T>(of: (result: Result, side: 0 | 1) => T) => results.map((result, i) => of(result, i as 0 | 1));
-    const name = (side: 0 | 1) => `${NAMES[side]}: ${this.sides[side].label}`;
-    // The value is in the paper's unit.
-    const packets = this.printed(/\.queue\.mean$/, "packets"), inPackets = packets.length > 0;
-    this.charts.delay.draw(
-      lines((result, side) => ({
-        label: name(side), side, thin: true, x: result.queue.t,
-        y: inPackets ? result.queue.packets : result.queue.delay.map((s) => 1000 * s),
-      })),
-      inPackets ? packets : this.printed(/wait_ms\.mean$/, "ms"), inPackets ? "queue (packets)" : "queuing delay (ms)");
-    get("delay-caption").textContent = inPackets ? "Queue" : "Queuing delay";
-    this.charts.windows.draw(
-      lines((result, side) => result.windows.map((each) => ({ label: `${name(side)}, ${each.flow}`, side, x: each.t, y: each.packets, thin: true }))).flat(),
-      this.printed(/^$/, "s"));
-    this.charts.cdf.draw(lines((result, side) => ({ label: name(side), side, x: result.cdf.ms, y: result.cdf.part.map((part) => 100 * part) })));
-    this.charts.shares.draw(lines((result, side) => {
-      const goodputs: number[] = result.record.flows.map((flow: any) => flow.goodput_bps / 1e6);
-      goodputs.sort((a, b) => b - a);
-      return { label: name(side), side, x: goodputs.map((_, rank) => rank + 1), y: goodputs };
-    }));
-    this.charts.signals.draw(lines((result, side) => ({ label: name(side), side, ...rate(result) })));
-    this.charts.probability.draw(lines((result, side) => ({
-      label: name(side), side, thin: true, x: result.queue.t, y: result.queue.probability.map((p) => 100 * p),
-    })));
-    this.hide("probability", !results.some((result) => result.queue.probability.some(Number.isFinite)));
+    results.forEach((result, i) => this.scenes[i as 0 | 1].show(result));
+    this.strip.show(results);
+    NAMES.forEach((name, i) => (get(`name-${name.toLowerCase()}`).textContent = `${name}: ${this.sides[i]!.label}`));
+    this.teller.fill(results);
+    this.plots.draw(results, this.sides, this.preset.measures);
     this.table();
-    this.describe(results);
-    this.move(this.time);
+    this.player.of(results[0].record.duration_s);
+    if (this.first === 0) this.first = performance.now();
   }
 
-  /** Hides the figure of an empty chart. */
-  private hide(id: string, hidden: boolean): void {
-    get(id).closest("figure")!.hidden = hidden;
-  }
-
-  /** Text descriptions of the charts. */
-  private describe(results: [Result, Result]): void {
-    const of = (path: string, unit: string, scale = 1) => results.map((result, i) => {
-      const number = value(result.record, path.replace("LINK", result.link)) * scale;
-      return `${NAMES[i]} ${Number.isFinite(number) ? Number(number.toPrecision(3)) : "none"} ${unit}`;
-    }).join(", ");
-    const say = (id: string, text: string) => get(id).setAttribute("aria-label", text);
-    say("delay", `Queuing delay over time. Mean: ${of("links.LINK.wait_ms.mean", "ms")}.`);
-    say("cdf", `Distribution of the queuing delay. Median: ${of("links.LINK.wait_ms.p50", "ms")}; 99 %: ${of("links.LINK.wait_ms.p99", "ms")}.`);
-    say("windows", `Congestion windows of the first flows over time: ${results.map((result, i) => `${NAMES[i]} ${result.windows.length}`).join(", ")}.`);
-    say("shares", `Goodput of each flow. Jain's index: ${of("total.jain", "")}.`);
-    say("signals", `Drops and marks in each second. Dropped: ${of("links.LINK.dropped_total", "packets")}; marked: ${of("links.LINK.marked", "packets")}.`);
-    say("probability", `Probability of the discipline over time. Mean: ${of("links.LINK.probability_mean", "%", 100)}.`);
-  }
-
-  private drawLaws(): void {
-    const found = this.laws.flatMap((law, i) => (law?.stability.bode ? [{ bode: law.stability.bode, side: i as 0 | 1 }] : []));
-    const bode = (of: "gain" | "phase") => found.map(({ bode, side }) => ({ label: `${NAMES[side]}`, side, x: bode.omega, y: bode[of] }));
-    for (const id of ["gain", "phase"]) this.hide(id, found.length === 0);
-    this.charts.gain.draw(bode("gain"), [{ y: 0, side: 0, label: "" }]);
-    this.charts.phase.draw(bode("phase"), [{ y: -180, side: 0, label: "" }]);
-    NAMES.forEach((name, i) => {
-      const law = this.laws[i];
-      const words = law ? [margins(law.stability), ...(law.stability.notes ?? []).map((note) => `(${note}.)`)].join(" ") : "";
-      get(`margins-${name.toLowerCase()}`).textContent = `${name}: ${words}`;
-      this.hide(`surface-${name.toLowerCase()}`, !law?.surface);
-      this.pictures[i as 0 | 1].show(law?.surface ?? null);
-    });
-    const says = [get("margins-a").textContent, get("margins-b").textContent].join(" ");
-    for (const id of ["gain", "phase"]) get(id).setAttribute("aria-label", `${id} of the open loop over frequency. ${says}`);
-    this.point();
-  }
-
-  /** Moves the operating point to a fraction of the run, from 0 to 1. */
-  private move(part: number): void {
-    this.time = Math.min(1, Math.max(0, part));
-    const results = this.both();
+  /** Draws the time that the player has. */
+  private moved(): void {
+    const results = this.both(), { time, rate } = this.player;
     if (!results) return;
-    const seconds = this.time * results[0].record.duration_s;
-    get<HTMLInputElement>("time").value = String(Math.round(1000 * this.time));
-    get("clock").textContent = `${seconds.toFixed(1)} s`;
-    for (const chart of this.overTime()) chart.at(seconds);
-    this.point();
-  }
-
-  /** Draws the laws with the operating points at the current time. */
-  private point(): void {
-    this.both()?.forEach((result, i) => this.pictures[i as 0 | 1].draw(result, this.time * result.record.duration_s));
-  }
-
-  private play(on: boolean): void {
-    this.playing = on;
-    get("play").textContent = on ? "pause" : "play";
-    get("play").setAttribute("aria-pressed", String(on));
-    let last = performance.now();
-    const step = (now: number) => {
-      if (!this.playing) return;
-      this.move((this.time + (now - last) / 20_000) % 1);
-      last = now;
-      requestAnimationFrame(step);
-    };
-    if (on) requestAnimationFrame(step);
+    for (const scene of this.scenes) scene.draw(time, rate);
+    this.strip.at(time);
+    this.plots.at(time, results);
   }
 
   private restyle(): void {
     restyled();
-    Object.values(this.charts).forEach((chart) => chart.restyle());
-    this.move(this.time);
+    this.plots.restyle();
+    this.moved();
+  }
+
+  /** Shows the element for a course page that has this experiment. */
+  private embed(): void {
+    const address = new URL(`index.html?embed#${this.preset.id}`, location.href).href;
+    const code = `<iframe src="${address}" title="${this.preset.title}" width="100%" height="620" loading="lazy" style="border:0"></iframe>`;
+    const shown = get<HTMLTextAreaElement>("embedded");
+    shown.hidden = false;
+    shown.value = code;
+    shown.select();
   }
 
   private async share(): Promise<void> {
@@ -384,7 +324,7 @@ class Page {
       link.click();
       URL.revokeObjectURL(link.href);
     } catch (caught) {
-      if (!(caught instanceof Replaced)) get(`error-${NAMES[i].toLowerCase()}`).textContent = String(caught);
+      if (!(caught instanceof Replaced)) get(`error-${NAMES[i].toLowerCase()}`).textContent = caught instanceof Error ? caught.message : String(caught);
     }
   }
 
@@ -393,15 +333,16 @@ class Page {
     return this.results;
   }
 
-  timing(): { answered: number; drawing: number; drawn: number } {
-    return { ...this.spent };
+  timing(): { answered: number; drawing: number; drawn: number; first: number } {
+    return { ...this.spent, first: this.first };
   }
 
   /** The state in an address, if any. */
   async fromAddress(): Promise<void> {
     const hash = location.hash.slice(1);
     get("error-link").textContent = "";
-    const preset = PRESETS.find((each) => each.id === hash);
+    const own = document.documentElement.dataset["story"];
+    const preset = PRESETS.find((each) => each.id === hash) ?? (hash ? undefined : PRESETS.find((each) => each.id === own));
     if (preset || !hash.startsWith("s=")) return this.open(preset ?? PRESETS[0]!);
     try {
       const state = await fromLink(hash.slice(2));
@@ -409,22 +350,14 @@ class Page {
       const fine = Array.isArray(sides) && sides.length === 2 && sides.every((side) => isTable(side) && isTable(side["table"]));
       if (!fine) throw new Error("link: expected two scenarios, got something else");
       const whole = (number: unknown, otherwise: number) => (Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : otherwise);
-      const own = sides.map((side) => ({ label: String(side.label ?? "").slice(0, 40), table: side.table as Table })) as [Side, Side];
+      const read = sides.map((side) => ({ label: String(side.label ?? "").slice(0, 40), table: side.table as Table })) as [Side, Side];
       const known = PRESETS.find((each) => each.id === state.preset) ?? PRESETS[0]!;
-      this.open(known, { sides: own, seed: whole(state.seed, 1), seeds: Math.min(10, Math.max(1, whole(state.seeds, 1))) });
+      this.open(known, { sides: read, seed: whole(state.seed, 1), seeds: Math.min(10, Math.max(1, whole(state.seeds, 1))) });
     } catch (caught) {
       this.open(PRESETS[0]!);
       get("error-link").textContent = caught instanceof Error ? caught.message : String(caught);
     }
   }
-}
-
-/** Drops and marks per second, for each hundredth of the run. */
-function rate({ signals, record }: Result): { x: number[]; y: number[] } {
-  const parts = 100, span = record.duration_s / parts;
-  const y = new Array<number>(parts).fill(0);
-  for (const at of signals.t) y[Math.min(parts - 1, Math.floor(at / span))]! += 1 / span;
-  return { x: y.map((_, part) => (part + 0.5) * span), y };
 }
 
 async function start(): Promise<void> {

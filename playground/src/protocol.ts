@@ -50,6 +50,8 @@ export interface Result {
   queue: { t: Float64Array; packets: Float64Array; delay: Float64Array; probability: Float64Array };
   /** Drops and marks at the watched link, in the order of time. */
   signals: { t: Float64Array; flow: Float64Array; cause: Float64Array };
+  /** Packets that the watched link sent, in the order of arrival: the arrival and the wait in s, and the flow. */
+  packets: { t: Float64Array; wait: Float64Array; flow: Float64Array };
   /** Windows by flow, at the times of the queue. */
   windows: { flow: string; t: Float64Array; packets: Float64Array }[];
   /** The inputs of the first controller with fuzzy rules, as positions between terms. */

@@ -35,7 +35,7 @@ export function value(record: any, path: string): number {
 }
 
 /** The value at a path, or the sum of values at several paths. */
-function measured(record: any, row: Row): number {
+export function measured(record: any, row: Pick<Row, "path" | "scale">): number {
   if (!row.path) return NaN;
   return row.path.split(" + ").reduce((sum, path) => sum + value(record, path.trim()), 0) * row.scale;
 }
@@ -61,7 +61,8 @@ export function interval(values: number[]): { mean: number; half: number } {
   return { mean, half: (STUDENT[n - 2] ?? 1.96) * Math.sqrt(variance / n) };
 }
 
-const digits = (number: number): string => {
+/** A number with the digits of the table. */
+export const digits = (number: number): string => {
   if (!Number.isFinite(number)) return "–";
   if (Number.isInteger(number)) return String(number);
   const size = Math.abs(number);
@@ -74,7 +75,10 @@ function cell(row: HTMLTableRowElement, text: string, kind = ""): void {
   if (kind) made.className = kind;
 }
 
-export function fill(body: HTMLTableSectionElement, papers: Row[], results: [Result, Result]): void {
+export function fill(table: HTMLTableElement, papers: Row[], results: [Result, Result]): void {
+  const body = table.tBodies[0]!;
+  // Without published values the last column would be empty.
+  table.classList.toggle("unprinted", papers.every((row) => row.printed.every((each) => each === null)));
   const [a, b] = results.map((result) => [result.record, ...result.others.map((other) => other.record)]) as [any[], any[]];
   const pairs = Math.min(a.length, b.length);
   body.replaceChildren();

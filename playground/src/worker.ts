@@ -22,6 +22,11 @@ function waits(answer: Answer, link: string): Result["cdf"] {
   };
 }
 
+function sent(answer: Answer, link: string): Result["packets"] {
+  const { t, seconds, flow } = answer.json.series[`wait/${link}`];
+  return { t: column(answer, t), wait: column(answer, seconds), flow: column(answer, flow) };
+}
+
 function places(answer: Answer): Result["controller"] {
   const traced = Object.entries<any>(answer.json.series).find(([name]) => name.startsWith("controller/"))?.[1];
   return traced?.error_term ? { t: column(answer, traced.t), error: column(answer, traced.error_term), trend: column(answer, traced.trend_term) } : null;
@@ -45,6 +50,7 @@ function run(engine: Engine, ask: Extract<Ask, { kind: "run" }>): Result {
       delay: column(answer, queue.delay_s), probability: column(answer, queue.probability),
     },
     signals: { t: column(answer, signals.t), flow: column(answer, signals.flow), cause: column(answer, signals.cause) },
+    packets: sent(answer, ask.link),
     windows: windows.map(([name, each]) => ({
       flow: name.slice("cwnd/".length), t: column(answer, each.t), packets: column(answer, each.packets),
     })),

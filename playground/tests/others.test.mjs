@@ -31,7 +31,8 @@ for (const [name, { missing, open }] of Object.entries(OTHERS)) {
       const results = await page.evaluate(() => window.sojourn.results().map((each) => ({ toml: each.toml, seed: each.seed, fingerprint: each.record.fingerprint })));
       for (const result of results) assert.equal(result.fingerprint, await native(result.toml, result.seed));
       const [errors, colors, wide, screen] = await page.evaluate(() => {
-        const canvas = document.querySelector("#delay canvas"), data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        const canvas = document.querySelector("body.asking #scene-a") ?? document.querySelector("#delay canvas");
+        const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
         const errors = [...document.querySelectorAll(".error")].map((each) => each.textContent).filter((text) => text !== "");
         return [errors, new Set(new Uint32Array(data.buffer)).size, document.documentElement.scrollWidth, innerWidth];
       });
@@ -41,7 +42,7 @@ for (const [name, { missing, open }] of Object.entries(OTHERS)) {
       console.log(`${name}, ${preset.id}: ${status}`);
       if (process.env.SCREENSHOTS) await page.screenshot(join(process.env.SCREENSHOTS, `${name}-${preset.id}.png`));
     }
-    await page.goto(`${pathToFileURL(join(SITE, "index.html")).href}?slider`);
+    await page.goto(`${pathToFileURL(join(SITE, "index.html")).href}?slider#red-or-pi`);
     const before = await until(page, () => window.sojourn?.timing().drawn > 0 && window.sojourn.results().map((each) => each.record.fingerprint).join());
     await page.evaluate(() => {
       const slider = document.querySelector("#network input[type=range]");

@@ -21,16 +21,19 @@ export function browser() {
 }
 
 /** A page with what its console says in `problems`. */
-export async function open(browser, address = "", { before, width = 1280, height = 900, dark = false, touch = false } = {}) {
+export async function open(browser, address = "", { before, width = 1280, height = 900, dark = false, touch = false, still = false, file = "index.html" } = {}) {
   const page = await browser.newPage();
   await page.setViewport({ width, height, hasTouch: touch, isMobile: touch });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
+  await page.emulateMediaFeatures([
+    { name: "prefers-color-scheme", value: dark ? "dark" : "light" },
+    { name: "prefers-reduced-motion", value: still ? "reduce" : "no-preference" },
+  ]);
   const problems = [];
   page.on("console", (message) => ["error", "warn"].includes(message.type()) && problems.push(message.text()));
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("requestfailed", (request) => problems.push(`${request.url()}: ${request.failure()?.errorText}`));
   if (before) await page.evaluateOnNewDocument(before);
-  await page.goto(pathToFileURL(join(SITE, "index.html")).href + address);
+  await page.goto(pathToFileURL(join(SITE, file)).href + address);
   return { page, problems };
 }
 

@@ -1,0 +1,52 @@
+// Errors of the checker, each shown once: at the control of its field, or above the controls of A, B or both.
+
+import { get, NAMES } from "./plots";
+
+interface Shown {
+  field: string;
+  text: string;
+}
+
+/** The field of an error, and the text without the name of the file and its line, which the page does not show. */
+export function parts(error: string): Shown {
+  const text = error.replace(/^[AB]\.toml(:\d+:\d+)?: /, "");
+  const field = /^([^\s:]+): /.exec(text)?.[1] ?? "";
+  return { field, text };
+}
+
+function clear(): void {
+  for (const each of document.querySelectorAll(".row .error")) each.remove();
+  for (const each of document.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
+  for (const id of ["error-a", "error-b", "error-both"]) get(id).textContent = "";
+}
+
+/** Shows an error at the control of its field within `panel`; returns whether there is one. */
+function atControl({ field, text }: Shown, panel: HTMLElement): boolean {
+  const row = [...panel.querySelectorAll<HTMLElement>("[data-path]")].find((each) => each.dataset["path"] === field);
+  const input = row?.querySelector<HTMLElement>("input[type=text], select");
+  if (!row || !input) return false;
+  const made = document.createElement("small");
+  [made.className, made.id, made.textContent] = ["error", `${input.id}-error`, text.replace(`${field}: `, "")];
+  made.setAttribute("role", "alert");
+  row.append(made);
+  input.setAttribute("aria-invalid", "true");
+  const details = row.closest("details");
+  if (details) details.open = true;
+  return true;
+}
+
+/** Shows the errors of A and B; "" without one. */
+export function showErrors(errors: [string, string]): void {
+  clear();
+  const [a, b] = errors.map(parts) as [Shown, Shown];
+  const both = errors[0] !== "" && a.text === b.text;
+  if (both) {
+    if (!atControl(a, get("network"))) get("error-both").textContent = a.text;
+    return;
+  }
+  [a, b].forEach((each, i) => {
+    if (each.text === "") return;
+    const side = NAMES[i]!.toLowerCase();
+    if (!atControl(each, get(`side-${side}`)) && !atControl(each, get("network"))) get(`error-${side}`).textContent = each.text;
+  });
+}
