@@ -13,8 +13,8 @@ from sojourn.experiments.bounds import cannot_fail, range_of, range_of_part
 from sojourn.experiments.claims import Part
 from sojourn.experiments.expression import evaluate
 from sojourn.experiments.functions import all_functions
+from sojourn.experiments.judging import _measure
 from sojourn.experiments.outcome import Outcome
-from sojourn.experiments.reproduce import _measure
 from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.schema.toml import check_table
 from sojourn.experiments.verdict import Verdict, judge, parse_target

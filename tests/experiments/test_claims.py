@@ -9,9 +9,9 @@ from sojourn.core.errors import UserError
 from sojourn.core.record import Record
 from sojourn.experiments import load_experiment, reproduce
 from sojourn.experiments.functions import all_functions
+from sojourn.experiments.judging import judge_claim
 from sojourn.experiments.needs import cases_of
 from sojourn.experiments.outcome import Outcome
-from sojourn.experiments.reproduce import judge_claim
 from sojourn.experiments.verdict import Verdict
 from tests.support.experiment_folder import OTHER_CLAIMS
 from tests.support.source_tree import ROOT

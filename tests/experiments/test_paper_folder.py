@@ -19,9 +19,9 @@ from sojourn.experiments.model import Experiment
 from sojourn.experiments.needs import cases_of, covering, left_out
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.report import build_page, write_report
-from sojourn.experiments.reproduce import choose
 from sojourn.experiments.schema import FILES
 from sojourn.experiments.schema.figures import KINDS
+from sojourn.experiments.selection import choose
 from tests.support.source_tree import ROOT
 
 GENERAL = ROOT / "python" / "sojourn" / "experiments"
@@ -342,7 +342,7 @@ def test_a_whole_rerun_leaves_out_what_is_optional_and_says_how_to_run_it(
 
 @pytest.mark.parametrize("experiment", find_experiments(), ids=lambda experiment: experiment.id)
 def test_no_claim_of_a_paper_rests_on_what_a_whole_rerun_leaves_out(experiment: Experiment) -> None:
-    run = {case for each in choose(experiment, None) for case in each.cases()}
+    run = {case for each in choose(experiment).grids for case in each.cases()}
     assert [
         claim.id for claim in experiment.claims if claim.origin == "paper" and not cases_of(experiment, claim) <= run
     ] == []
@@ -350,7 +350,7 @@ def test_no_claim_of_a_paper_rests_on_what_a_whole_rerun_leaves_out(experiment: 
 
 def test_a_claim_is_listed_under_the_experiments_that_add_runs() -> None:
     experiment = find_experiment("fuzzyrtt")
-    grids = choose(experiment, None)
+    grids = choose(experiment).grids
     cases = {claim.id: cases_of(experiment, claim) for claim in experiment.claims}
     names = {name: [each.id for each in covering(cases[name], grids)] for name in ("R5", "R6", "R23")}
     assert names == {"R5": ["y1"], "R6": ["y1", "y1fits"], "R23": ["alone"]}
@@ -359,7 +359,7 @@ def test_a_claim_is_listed_under_the_experiments_that_add_runs() -> None:
 
 def test_a_claim_that_was_left_out_is_named_once() -> None:
     experiment = find_experiment("fuzzyrtt")
-    run = choose(experiment, None)
+    run = choose(experiment).grids
     cases = {case for each in run for case in each.cases()}
     skipped = [claim for claim in experiment.claims if not cases_of(experiment, claim) <= cases]
     outcome = Outcome(experiment, run, [1], {case: [] for case in cases}, skipped=skipped)

@@ -14,10 +14,11 @@ from sojourn.core.errors import UserError
 from sojourn.core.record import Record
 from sojourn.experiments import find_experiment, load_experiment, reproduce
 from sojourn.experiments.functions import law_functions
+from sojourn.experiments.judging import judge_claim
 from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.report import short_title, write_report
-from sojourn.experiments.reproduce import _shortened, judge_claim
+from sojourn.experiments.reproduce import _shortened
 from sojourn.experiments.tables import named_once, table_of
 from sojourn.experiments.verdict import Verdict
 from sojourn.runs.runner import run
@@ -293,7 +294,7 @@ def spoiled(tmp_path, file, old, new):
         (MAIN, "change     = [-12, 12]", "change = [-12]", "figures[fig1].change[2]: expected a value"),
         ("expected/table2.csv", "s1,red,drops,2068", "s1,red,drops,many", "table2.csv:2: row: expected scenario,"),
         ("deviations.toml", 'id    = "D1"', "", "deviations[1].id: expected a value, got none"),
-        ("claims.toml", "[[tables]]", "[[tables", "claims.toml:4:9: not TOML: "),
+        ("claims.toml", "[[tables]]", "[[tables", "claims.toml:28:9: not TOML: "),
     ],
 )
 def test_a_wrong_paper_is_refused_in_one_line(tmp_path, file, old, new, says):

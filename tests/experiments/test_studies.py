@@ -16,12 +16,13 @@ from sojourn.core.record import Record
 from sojourn.experiments import RunOptions, find_experiment, find_experiments, load_experiment, reproduce
 from sojourn.experiments.figures import draw_figures
 from sojourn.experiments.figures.ellipses import ellipse
+from sojourn.experiments.judging import judge_claims
 from sojourn.experiments.model import Case, Experiment
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.own_queues import NOT_HERE, with_queues
 from sojourn.experiments.readings import Reading, recovers, yields
 from sojourn.experiments.report import build_page
-from sojourn.experiments.reproduce import judge_claims, planned
+from sojourn.experiments.reproduce import planned
 from sojourn.experiments.scores import score_card
 from sojourn.experiments.tables import table_of
 from sojourn.experiments.verdict import Verdict

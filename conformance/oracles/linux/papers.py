@@ -19,9 +19,10 @@ from sojourn.experiments.catalog import find_experiment
 from sojourn.experiments.claims import Claim, Part
 from sojourn.experiments.expression import UnknownNameError, evaluate
 from sojourn.experiments.functions import all_functions
+from sojourn.experiments.judging import judge_claim
 from sojourn.experiments.model import Case, Grid
 from sojourn.experiments.outcome import Outcome, PartResult
-from sojourn.experiments.reproduce import RunOptions, judge_claim, run_cases
+from sojourn.experiments.reproduce import RunOptions, run_cases
 from sojourn.runs.hosts import Host
 
 from . import RESULTS

@@ -66,7 +66,9 @@ class ReproduceOptions(CacheOptions):
             autocompletion=experiment_names,
         ),
     ]
-    grid: Annotated[str | None, typer.Argument(help="One grid of the experiment (default: all).")] = None
+    grids: Annotated[
+        list[str] | None, typer.Argument(help="Grids and claims of the experiment (default: all grids).")
+    ] = None
     seeds: Annotated[int | None, typer.Option("--seeds", help="Number of seeds (default: the paper's).", min=1)] = None
     quick: Annotated[bool, typer.Option("--quick", help="Use few seeds and shorter runs for a first look.")] = False
     full: Annotated[bool, typer.Option("--full", help="Run every seed at full length, optional grids too.")] = False
@@ -94,6 +96,11 @@ class ReproduceOptions(CacheOptions):
     ] = None
     host: Annotated[Host, typer.Option("--host", help="The TCP stack: simulator or Linux kernel.")] = Host.SIMULATOR
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The named grids and claims; none for all."""
+        return tuple(self.grids or ())
+
 
 @takes(ReproduceOptions)
 def reproduce(options: ReproduceOptions) -> None:
@@ -106,7 +113,7 @@ def reproduce(options: ReproduceOptions) -> None:
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
     from sojourn.experiments.dry_check import check_results
     from sojourn.experiments.own_queues import with_queues
-    from sojourn.experiments.reproduce import choose
+    from sojourn.experiments.selection import choose
 
     if options.quick and options.full:
         raise UserError("--quick --full: expected one of them, got both")
@@ -115,7 +122,7 @@ def reproduce(options: ReproduceOptions) -> None:
         _check_alone(options)
     chosen = _chosen(options)
     for each in chosen:
-        check_results(each, choose(each, options.grid, options.full))
+        check_results(each, choose(each, options.names, options.full).grids)
     if options.queues is not None:
         chosen = [with_queues(each, options.queues) for each in chosen]
     if options.shard is not None:
@@ -205,10 +212,10 @@ def _rerun(chosen: list[tuple[Experiment, Path]], options: ReproduceOptions) -> 
         report: _Report | None = None
         for each, folder in chosen:
             with progress(each.id) as on_progress:
-                outcome = run_experiment(each, options.grid, options.seeds, _run_options(options, on_progress))
+                outcome = run_experiment(each, options.names, options.seeds, _run_options(options, on_progress))
             if report:
                 ends.add(report.print())
-            _print_outcome(outcome, options.grid)
+            _print_outcome(outcome, bool(options.names))
             report = _Report(outcome, folder, writer.submit(write_report, outcome, folder))
         if report:
             ends.add(report.print())
@@ -221,7 +228,7 @@ def _run_shard(chosen: list[Experiment], options: ReproduceOptions, shard: str) 
 
     for each in chosen:
         with progress(each.id) as on_progress:
-            done = run_shard(each, options.grid, options.seeds, _run_options(options, on_progress), shard)
+            done = run_shard(each, options.names, options.seeds, _run_options(options, on_progress), shard)
         out.print(f"{each.id}, shard {shard}: {counted(done, 'run')} in the cache")
 
 
@@ -244,7 +251,7 @@ def _print_scores(outcome: Outcome) -> None:
 def _check_alone(options: ReproduceOptions) -> None:
     """Rejects a grid, `--out` and `--zip` together with `all`."""
     asked = {"--out": options.out_dir, "--zip": options.archive}
-    given = [f'the grid "{options.grid}"'] if options.grid is not None else []
+    given = [f'the grid "{options.names[0]}"'] if options.names else []
     given += [f'{option} "{value}"' for option, value in asked.items() if value is not None]
     if given:
         raise UserError(f'paper: expected one paper beside {given[0]}, got "{ALL}"')
@@ -276,8 +283,11 @@ class _Report:
         return self.outcome
 
 
-def _print_outcome(outcome: Outcome, grid: str | None) -> None:
-    """Prints the outcome of one paper."""
+def _print_outcome(outcome: Outcome, every_table: bool) -> None:
+    """Prints the outcome of one paper.
+
+    Tables of grids without published values are shown with `every_table` only.
+    """
     from sojourn.experiments.needs import left_out
     from sojourn.experiments.wording import ORIGINS
 
@@ -287,7 +297,7 @@ def _print_outcome(outcome: Outcome, grid: str | None) -> None:
         out.print(outcome.caution, style="bold")
     tables = {each.grid for each in experiment.tables}
     for each in outcome.grids:
-        if each.cases() and (each.id in tables or grid):
+        if each.cases() and (each.id in tables or every_table):
             out.print(_cells(outcome, each))
     _print_scores(outcome)
     for origin in ORIGINS:

@@ -20,13 +20,15 @@ from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.scenario import Scenario
 from sojourn.experiments.claims import Claim
 from sojourn.experiments.folder import load_experiment
+from sojourn.experiments.judging import judge_claims
 from sojourn.experiments.model import Case, Experiment
 from sojourn.experiments.mutant_laws import with_laws
 from sojourn.experiments.needs import cases_of
 from sojourn.experiments.outcome import Outcome
-from sojourn.experiments.reproduce import RunOptions, choose, judge_claims, run_cases
+from sojourn.experiments.reproduce import RunOptions, run_cases
 from sojourn.experiments.schema.mutants import MutantsFile, MutantTable
 from sojourn.experiments.schema.toml import read_toml
+from sojourn.experiments.selection import choose
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ def plan_of(experiment: Experiment) -> Plan:
         raise UserError(f"{path}: expected a file with mutants (`sojourn schema mutants`), got none")
     file = read_toml(path, MutantsFile)
     for name in file.grids:
-        choose(experiment, name)
+        choose(experiment, (name,))
     chosen = [each for each in experiment.grids.values() if not file.grids or each.id in file.grids]
     quick = {case: {**each.quick_set, **file.short} for each in chosen for case in each.cases()}
     known = {claim.id: claim for claim in experiment.claims}

@@ -19,11 +19,13 @@ import numpy.typing as npt
 
 from sojourn.core.errors import UserError
 from sojourn.experiments.claims import Claim, Part
+from sojourn.experiments.judging import judge_claims
 from sojourn.experiments.model import Case, Experiment
 from sojourn.experiments.needs import cases_of
 from sojourn.experiments.outcome import Outcome
-from sojourn.experiments.reproduce import CaseRequest, RunOptions, choose, judge_claims, run_cases, run_each
+from sojourn.experiments.reproduce import CaseRequest, RunOptions, run_cases, run_each
 from sojourn.experiments.schema.experiment import Omitted
+from sojourn.experiments.selection import choose
 from sojourn.experiments.verdict import Verdict
 
 Array = npt.NDArray[np.float64]
@@ -171,7 +173,7 @@ def search_of(
     Claims may be restricted by name. Raises `UserError` if nothing is omitted, and for claims that these values do
     not affect.
     """
-    chosen = choose(experiment, grid)[0]
+    chosen = choose(experiment, (grid,)).grids[0]
     cases = {case: dict(chosen.quick_set) if quick else {} for case in chosen.cases()}
     variables = [
         each

@@ -12,9 +12,9 @@ from sojourn.core.errors import UserError
 from sojourn.experiments.claims import Claim, Part
 from sojourn.experiments.expression import Value
 from sojourn.experiments.functions import all_functions, curve_functions, family_functions
+from sojourn.experiments.judging import in_claim, part_value
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.outcome import Array, Outcome, OutsideError
-from sojourn.experiments.reproduce import in_claim, part_value
 
 
 class _Names(Outcome):

@@ -54,6 +54,8 @@ class PartResult:
     """Whether it cannot fail: the target has every possible value of the measure."""
     unit: str = ""
     """The unit of the measure; empty for a ratio."""
+    values: tuple[float, ...] = ()
+    """The value of each seed."""
 
     @property
     def verdict(self) -> Verdict:

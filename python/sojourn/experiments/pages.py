@@ -37,6 +37,11 @@ def anchor(claim: str) -> str:
     return f"claim-{file_name(claim)}"
 
 
+def address(claim: str) -> str:
+    """The address of a claim's page, from the report."""
+    return f"claims/{file_name(claim)}.html"
+
+
 def page(template: str, **shown: Any) -> str:
     """A page from a file in `templates`, with its values by name."""
     templates = Environment(
@@ -48,5 +53,5 @@ def page(template: str, **shown: Any) -> str:
         keep_trailing_newline=True,
     )
     templates.globals |= {"MARKS": MARKS, "CLASSES": CLASSES}
-    templates.filters |= {"number": number, "counted": counted, "anchor": anchor}
+    templates.filters |= {"number": number, "counted": counted, "anchor": anchor, "address": address}
     return templates.get_template(template).render(**shown)

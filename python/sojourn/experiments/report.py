@@ -18,6 +18,7 @@ from sojourn.core.record_files import frame_to_parquet
 from sojourn.core.text_format import counted
 from sojourn.experiments import latex
 from sojourn.experiments.audit import Audit, read_audit
+from sojourn.experiments.claim_pages import write_claim_pages
 from sojourn.experiments.coverage import coverage_rows
 from sojourn.experiments.environment import environment
 from sojourn.experiments.figures import DrawnFigure, draw_figures
@@ -117,7 +118,9 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
     if outcome.results:
         written.append(write_atomic(folder / "tables" / "claims.tex", latex.claims_table(outcome)))
     written.append(write_atomic(folder / ABOUT, json.dumps(_about(outcome), indent=1)))
-    written.append(write_atomic(folder / page_name(outcome), build_page(outcome, figures, read_audit(folder))))
+    audit = read_audit(folder)
+    written += write_claim_pages(outcome, folder, page_name(outcome), audit)
+    written.append(write_atomic(folder / page_name(outcome), build_page(outcome, figures, audit)))
     return written
 
 

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-
-import numpy as np
 
 from sojourn.core.errors import RunError, UserError
 from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
-from sojourn.core.stats import Estimate, estimate, share_of
 from sojourn.core.text_format import counted
-from sojourn.experiments.bounds import cannot_fail, range_of_part
 from sojourn.experiments.braces import filled
-from sojourn.experiments.claims import Claim, ClaimReading, Part
-from sojourn.experiments.expression import Functions, UnknownNameError, Value, evaluate, terms
-from sojourn.experiments.functions import all_functions
+from sojourn.experiments.claims import Claim
+from sojourn.experiments.judging import judge_claims
 from sojourn.experiments.model import Case, Experiment, Grid
-from sojourn.experiments.outcome import (
-    ClaimResult,
-    Effort,
-    LeftOutError,
-    Outcome,
-    OutsideError,
-    PartResult,
-    ReadingResult,
-)
-from sojourn.experiments.schema.experiment import Measure
-from sojourn.experiments.verdict import judge_part
+from sojourn.experiments.outcome import Effort, Outcome
+from sojourn.experiments.selection import choose
 from sojourn.runs.hosts import Host, on_host
 from sojourn.runs.jobs import raise_failed
 from sojourn.runs.runner import Job, Progress
@@ -62,15 +47,6 @@ class RunOptions:
     """Whether `Outcome.mistakes` keeps errors of claims and measures instead of raising them."""
 
 
-def choose(experiment: Experiment, grid: str | None, full: bool = False) -> list[Grid]:
-    """One grid, or all: optional ones only with `full`."""
-    if grid is None:
-        return [each for each in experiment.grids.values() if full or not each.optional]
-    if grid not in experiment.grids:
-        raise UserError(f'{experiment.id}: grid: expected one of {", ".join(experiment.grids)}, got "{grid}"')
-    return [experiment.grids[grid]]
-
-
 @dataclass(frozen=True)
 class Planned:
     """The planned runs."""
@@ -81,26 +57,32 @@ class Planned:
     """The selected grids without the scenarios that `--quick` skips."""
     seeds: list[int]
     asked: list[CaseRequest]
+    claims: list[Claim]
+    """The claims that are judged."""
 
 
-def planned(experiment: Experiment, grid: str | None, seeds: Seeds | None, options: RunOptions) -> Planned:
-    """The cases of some grids, with the seeds of each."""
-    grids = choose(experiment, grid, options.full)
+Names = str | Sequence[str] | None
+"""The names of grids and claims; `None` for all."""
+
+
+def planned(experiment: Experiment, names: Names, seeds: Seeds | None, options: RunOptions) -> Planned:
+    """The cases of some grids and claims, with the seeds of each."""
+    selected = choose(experiment, (names,) if isinstance(names, str) else names or (), options.full)
+    grids = selected.grids
     short = [(each, each.quick()) for each in grids]
     chosen = [quick for each, quick in short if quick.scenarios or not each.cases()] if options.quick else grids
     whole = experiment.replications(grids)
     all_seeds = seeds_of((min(experiment.file.quick, whole) if options.quick else whole) if seeds is None else seeds)
     over = {case: each.quick_set if options.quick else {} for each in chosen for case in each.cases()}
     seeds_of_case = _seeds_of_cases(chosen, all_seeds, seeds is not None)
-    return Planned(
-        grids, chosen, all_seeds, [CaseRequest(case, changes, seeds_of_case[case]) for case, changes in over.items()]
-    )
+    asked = [CaseRequest(case, changes, seeds_of_case[case]) for case, changes in over.items()]
+    return Planned(grids, chosen, all_seeds, asked, selected.claims)
 
 
-def run_shard(experiment: Experiment, grid: str | None, seeds: Seeds | None, options: RunOptions, shard: str) -> int:
+def run_shard(experiment: Experiment, names: Names, seeds: Seeds | None, options: RunOptions, shard: str) -> int:
     """Runs a part of the runs, such as "3/64", into the cache; returns their number."""
     done: list[int] = []
-    plan = planned(experiment, grid, seeds, options)
+    plan = planned(experiment, names, seeds, options)
     if not experiment.file.keep_traces or any(experiment.scenarios[each.case.scenario].steps for each in plan.asked):
         raise UserError("shard: expected runs that the cache keeps, got steps or keep_traces = false")
     jobs = _jobs(experiment, [_Run(each, seed) for each in plan.asked for seed in each.seeds], options)
@@ -110,16 +92,16 @@ def run_shard(experiment: Experiment, grid: str | None, seeds: Seeds | None, opt
 
 
 def reproduce(
-    experiment: Experiment, grid: str | None = None, seeds: Seeds | None = None, options: RunOptions | None = None
+    experiment: Experiment, names: Names = None, seeds: Seeds | None = None, options: RunOptions | None = None
 ) -> Outcome:
-    """Runs a grid (default: all that are not optional) and judges the claims about it.
+    """Runs grids and claims (default: all grids that are not optional) and judges.
 
     `seeds` are the paper's by default. A claim that needs other grids is listed in `Outcome.skipped`. Raises
     `UserError` for a mistake in the paper's files, `ScenarioError` for a scenario that cannot be run; both before the
     first run if possible.
     """
     options = options or RunOptions()
-    plan = planned(experiment, grid, seeds, options)
+    plan = planned(experiment, names, seeds, options)
     records, effort = _timed(lambda timed: run_each(experiment, plan.asked, timed), options)
     by_case = dict(zip((each.case for each in plan.asked), records, strict=True))
     shortened = _shortened(experiment, plan.grids, len(plan.seeds), options.quick)
@@ -137,7 +119,7 @@ def reproduce(
         left_out=frozenset(case for each in plan.grids for case in each.cases()) - by_case.keys(),
         mistakes=[] if options.keep_mistakes else None,
     )
-    for claim in experiment.claims:
+    for claim in plan.claims:
         try:
             judge_claims(outcome, [claim])
         except UserError as error:
@@ -153,17 +135,6 @@ def _seeds_of_cases(chosen: list[Grid], seeds: list[int], given: bool) -> dict[C
         for case in each.cases():
             found[case] = max(found.get(case, []), own, key=len)
     return found
-
-
-def judge_claims(outcome: Outcome, claims: Iterable[Claim]) -> None:
-    """Judges claims from the available runs; a claim that needs others is skipped."""
-    functions = all_functions(outcome)
-    for claim in claims:
-        result = judge_claim(claim, outcome, functions)
-        if result is None:
-            outcome.skipped.append(claim)
-        else:
-            outcome.results.append(result)
 
 
 def _timed(
@@ -309,150 +280,3 @@ def _full_value(experiment: Experiment, grid: Grid, path: str) -> str:
 
 def _shown(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-@contextmanager
-def in_claim(experiment: Experiment, claim: Claim) -> Iterator[None]:
-    """Names file and claim in errors."""
-    try:
-        yield
-    except UserError as error:
-        raise UserError(f"{experiment.root / 'claims.toml'}: claims[{claim.id}].{error}") from None
-
-
-def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimResult | None:
-    """The verdict on a claim; `None` if it needs cases that were not run."""
-    used: set[Case] = set()
-    try:
-        with in_claim(outcome.experiment, claim):
-            parts = [_judge(part, outcome, functions, used) for part in _ran(claim.parts, outcome, functions)]
-            others = [_judge_reading(each, outcome, functions, used) for each in claim.readings]
-    except UnknownNameError:
-        return None
-    return ClaimResult(claim, parts, frozenset(used), tuple(others))
-
-
-def _ran(parts: Iterable[Part], outcome: Outcome, functions: Functions) -> list[Part]:
-    """The parts and cells that `--quick` did not skip.
-
-    Raises `LeftOutError` if none is left.
-    """
-
-    def ran(measure: str) -> bool:
-        with suppress(LeftOutError):
-            evaluate(measure, lambda name: _measured(outcome, name), functions)
-            return True
-        return False
-
-    if not outcome.left_out:
-        return list(parts)
-    cells = [replace(part, cells=tuple(filter(ran, part.cells))) if part.cells else part for part in parts]
-    found = [
-        part for part, whole in zip(cells, parts, strict=True) if part.cells or (not whole.cells and ran(part.measure))
-    ]
-    if not found:
-        raise LeftOutError
-    return found
-
-
-def _judge_reading(reading: ClaimReading, outcome: Outcome, functions: Functions, used: set[Case]) -> ReadingResult:
-    """The verdicts under a reading, on the parts in its scenarios."""
-    results = []
-    view = outcome.only(reading.scenarios)
-    own = functions if reading.scenarios == outcome.within else all_functions(view)
-    for part in reading.parts:
-        with suppress(OutsideError, LeftOutError):
-            results.append(_judge(part, view, own, used))
-    return ReadingResult(reading.label, reading.fit, results)
-
-
-def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) -> PartResult:
-    """The verdict on a part; adds the cases of its measures to `used`."""
-    outcome.taken()
-    values = np.atleast_1d(np.asarray(part_value(part, outcome, functions), dtype=np.float64))
-    cases = outcome.taken()
-    used |= cases
-    published = part.published
-    if published is None and not part.cells:
-        published = _published(part, outcome.experiment, functions)
-    same = bool(cases) and outcome.same(cases)
-    known = (lambda name: _measure(outcome.experiment, name)), set(functions)
-    if part.share_of_seeds:
-        holds = [float(value) in part.target for value in values]
-        measured: Estimate = estimate([float(holds[0])]) if same else share_of(holds)
-    else:
-        measured = estimate(values[:1] if same else values, within=range_of_part(part, *known))
-    judged = judge_part(measured, part.judged, part.kind, part.direction)
-    judged = judged.by_fit() if part.fitted_by else judged
-    sure = cannot_fail(part, *known)
-    return PartResult(part, measured, published, judged, same, sure, _unit(part, outcome.experiment))
-
-
-def _unit(part: Part, experiment: Experiment) -> str:
-    """The unit of a part: that of its measures if it is their sum or difference."""
-    names = terms(part.cells[0] if part.cells else part.measure)
-    units = {_measure(experiment, name).unit for name in names}
-    return units.pop() if len(units) == 1 else ""
-
-
-def _measure(experiment: Experiment, name: tuple[str, ...]) -> Measure:
-    """The measure of a dotted name."""
-    case, measure = _case(experiment, name)
-    return experiment.measure(case.scenario, measure)
-
-
-def part_value(part: Part, outcome: Outcome, functions: Functions) -> Value:
-    """A part's measure, one value for each seed.
-
-    With cells it is the share of those that meet the target.
-    """
-    if not part.cells:
-        return evaluate(part.measure, lambda name: _measured(outcome, name), functions)
-    of_seeds = np.median if part.of_seeds == "median" else np.mean
-    found = [float(of_seeds(evaluate(cell, lambda name: _measured(outcome, name), functions))) for cell in part.cells]
-    return sum(value in part.cell_target for value in found) / len(found)
-
-
-def _case(experiment: Experiment, name: tuple[str, ...]) -> tuple[Case, str]:
-    """The meaning of a dotted name: scenario, queue, perhaps a setting, and a measure."""
-    whole = ".".join(name)
-    if len(name) not in (3, 4):
-        expected = "scenario.queue.measure or scenario.queue.setting.measure"
-        raise UserError.expected("measure", expected, whole)
-    *place, measure = name
-    kinds = ("scenario", experiment.file.compares, "setting")
-    every: tuple[Iterable[str], ...] = (experiment.scenarios, experiment.queues, experiment.settings)
-    for kind, names, each in zip(kinds, every, place, strict=False):
-        if each not in names:
-            raise UserError.unknown(f"measure: {kind} of {whole}", each, names)
-    if measure not in experiment.measures:
-        raise UserError.unknown(f"measure: measure of {whole}", measure, experiment.measures)
-    return Case(*place), measure
-
-
-def _measured(outcome: Outcome, name: tuple[str, ...]) -> Value:
-    """The measured values of a name."""
-    case, measure = _case(outcome.experiment, name)
-    return outcome.values(case, measure)
-
-
-def _published(part: Part, experiment: Experiment, functions: Functions) -> float | None:
-    """A part's measure from the published values; `None` if it needs others."""
-    asked = False
-
-    def lookup(name: tuple[str, ...]) -> Value:
-        nonlocal asked
-        asked = True
-        case, measure = _case(experiment, name)
-        if case.setting or (case.scenario, case.queue, measure) not in experiment.published:
-            raise UnknownNameError(".".join(name))
-        return experiment.published[case.scenario, case.queue, measure]
-
-    def unknown(*_: Value) -> Value:
-        raise UnknownNameError(part.measure)
-
-    try:
-        value = evaluate(part.measure, lookup, dict.fromkeys(functions, unknown))
-    except UnknownNameError:
-        return None
-    return float(value) if asked else None

@@ -34,7 +34,9 @@ _RULE = (
     "number is missed. A claim {holds} if all its parts {do}. It {holds} in direction if numbers are missed "
     "but all its directions hold, and there is one. It {fails} if a direction fails, or a number is missed "
     "and there is no direction. It is undecided if an undecided part could still change that. {omitted}"
-    "It {holds} by a fit if a value that was left open was chosen for the number of one of its parts. A single run, "
+    "A part among several counts as missed only if Holm's correction over the parts confirms it. "
+    "A claim {holds} by a fit if a value that was left open was chosen for the number of one of its parts. "
+    "A single run, "
     "and a number that needs no run, has no interval: its value decides."
 )
 
