@@ -74,7 +74,8 @@ def _check_folder(folder: Path) -> None:
 
 def schema(
     file: Annotated[
-        str, typer.Argument(help="scenario, or a file of an experiment: experiment, claims, coverage, deviations, mutants.")
+        str,
+        typer.Argument(help="scenario, or a file of an experiment: experiment, claims, coverage, deviations, mutants."),
     ] = "scenario",
 ) -> None:
     """Prints the JSON Schema of a scenario or an experiment file.
