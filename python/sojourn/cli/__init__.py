@@ -22,7 +22,7 @@ from typer.exceptions import TyperException
 import sojourn.cli.design as design_command
 import sojourn.cli.experiments as experiments_command
 from sojourn import __version__
-from sojourn.cli import analyze, audit, completion, infer, inspect, listing, runs, starters, usage, validate
+from sojourn.cli import analyze, audit, completion, gate, infer, inspect, listing, runs, starters, usage, validate
 from sojourn.cli import imports as import_command
 from sojourn.cli import linux as linux_command
 from sojourn.cli import trace as trace_command
@@ -59,6 +59,7 @@ listing.register(app)
 inspect.register(app)
 starters.register(app)
 runs.register(app)
+gate.register(app)
 analyze.register(app)
 experiments_command.register(app)
 audit.register(app)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
+from sojourn.cli.output import out, show
+from sojourn.cli.tables import show_comparison
 from sojourn.cli.values import names_of
+from sojourn.compare.baseline import Change, changes, measured, read_baseline
 from sojourn.compare.cases import cases_of, field_axis, parse_variation
 from sojourn.compare.comparison import Comparison, queued_link
 from sojourn.core import field_paths
-from sojourn.core.errors import UserError, note
+from sojourn.core.errors import UserError, note, one_line
 from sojourn.core.files import together, write_atomic
 from sojourn.core.record_files import frame_to_parquet
 from sojourn.core.scenario import Scenario
@@ -28,6 +34,46 @@ Vary = Annotated[
         """needs its own ECN: 'flows.ftp.tcp={control={cc="cubic"}},{control={cc="prague"},ecn="l4s"}'.""",
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """How `compare` reports."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print every value, mean and interval as JSON.")] = False
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", help="A file of an earlier --json: prints what became better or worse."),
+    ] = None
+
+    def report(self, found: Comparison) -> None:
+        """Prints the comparison, and what differs from the baseline."""
+        moved = changes(found, read_baseline(self.baseline)) if self.baseline else []
+        if self.as_json:
+            data = measured(found.scenario, found.seeds, found.records, found.measures)
+            typer.echo(json.dumps(data | {"changes": [each.row() for each in moved]}, indent=1))
+            return
+        show_comparison(found)
+        if moved:
+            _show_changes(moved, str(self.baseline))
+
+
+def _show_changes(moved: list[Change], file: str) -> None:
+    """Prints the measures that differ from a baseline, and how many do not."""
+    table = Table(title=one_line(f"changes since {file}, paired by seed, jointly 95 %"), title_justify="left")
+    for head in ("case", "measure"):
+        table.add_column(head)
+    for head in ("before", "now", "difference"):
+        table.add_column(head, justify="right")
+    for head in ("unit", ""):
+        table.add_column(head)
+    shown = [each for each in moved if each.word]
+    for each in shown:
+        numbers = map(str, (each.before, each.now, each.difference))
+        table.add_row(each.case, each.measure.label, *numbers, each.measure.unit, each.word)
+    if shown:
+        show(table)
+    out.print(one_line(f"{len(moved) - len(shown)} of {len(moved)} measures do not differ significantly from {file}"))
 
 
 def variations(texts: list[str] | None) -> dict[str, list[Any]]:

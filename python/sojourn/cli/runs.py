@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sojourn.cli import values
-from sojourn.cli.compared import Vary, check_curves, check_unchanged, of_vary, save_comparison, traced_for, variations
+from sojourn.cli.compared import (
+    ReportOptions,
+    Vary,
+    check_curves,
+    check_unchanged,
+    of_vary,
+    save_comparison,
+    traced_for,
+    variations,
+)
 from sojourn.cli.laws import LawFiles
 from sojourn.cli.options import (
     CacheOptions,
@@ -27,12 +36,12 @@ from sojourn.cli.scenario_warnings import note_warnings, note_warnings_in
 from sojourn.cli.tables import (
     main_measures,
     say_missing,
-    show_comparison,
     show_measures,
     show_record,
     show_replications,
     show_sweep,
 )
+from sojourn.compare.baseline import read_baseline
 from sojourn.compare.comparison import compare as run_compare
 from sojourn.compare.comparison import queued_link
 from sojourn.core.errors import UserError, note, one_line
@@ -222,7 +231,7 @@ def _save(records: list[Record], folder: Path) -> list[Path]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions(ScenarioOptions, CacheOptions):
+class CompareOptions(ScenarioOptions, ReportOptions, CacheOptions):
     """What `compare` takes."""
 
     file: Annotated[Path, typer.Argument(help="A scenario file.")]
@@ -275,6 +284,8 @@ def compare(options: CompareOptions) -> None:
     controller.
     """
     out_dir, link = options.out_dir, options.link
+    if options.baseline is not None:
+        read_baseline(options.baseline)  # before the runs
     require("scipy", *(["pandas", "pyarrow", "matplotlib"] if out_dir else []))
     check_folder(out_dir)
     if not (options.queues or options.cc or options.vary or options.law or options.controller):
@@ -312,10 +323,10 @@ def compare(options: CompareOptions) -> None:
             laws=laws.laws,
         )
     note_warnings_in(found.cases)
-    show_comparison(found)
+    options.report(found)
     say_missing(rows or [], [record for each in found.records.values() for record in each])
     if out_dir is not None:
-        say_written(save_comparison(found, curves, out_dir))
+        say_written(save_comparison(found, curves, out_dir), options.as_json)
     _exit_failed(found.failed, f"{counted(len(found.failed), 'run')} failed; the results have the other cases")
 
 

@@ -8,10 +8,11 @@ import typer
 
 from sojourn import _sojourn
 from sojourn.cli.listing import names
+from sojourn.compare.baseline import measures_in
 from sojourn.core import field_paths, measure_paths
 from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.measure_lookup import resolved
-from sojourn.core.scenario import Scenario, tables_of
+from sojourn.core.scenario import Scenario
 from sojourn.core.scenario_files import load
 from sojourn.core.scenario_schema import Field, scenario_fields
 
@@ -73,12 +74,6 @@ def links(context: typer.Context, incomplete: str) -> list[str]:
     except (IndexError, UserError, ScenarioError):
         return []
     return lists_of(lambda: known)(incomplete)
-
-
-def measures_in(scenario: Scenario) -> list[str]:
-    """The paths of all measures that a run of a scenario may have."""
-    links = [str(link["name"]) for link in scenario.resolved()["links"]]
-    return measure_paths.measures_of(links, [str(field_paths.name_of(flow)) for flow in tables_of(scenario, "flows")])
 
 
 def check_measures(scenario: Scenario, wanted: Sequence[str], option: str) -> None:

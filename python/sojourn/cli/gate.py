@@ -1,0 +1,104 @@
+"""The command `gate`: conditions on measures, for continuous integration."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sojourn.cli.options import CacheOptions, takes
+from sojourn.cli.output import check_file, check_folder, err, out, progress, say_written
+from sojourn.core.errors import RunError, UserError, note, one_line
+from sojourn.core.extras import require
+from sojourn.core.files import together, write_atomic
+from sojourn.core.text_format import counted
+from sojourn.exports.qlog import write_qlog
+from sojourn.runs.runner import run as run_once
+from sojourn.runs.runner import run_many
+
+if TYPE_CHECKING:
+    from sojourn.experiments.gate import Checked, Gate
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(gate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions(CacheOptions):
+    """What `gate` takes."""
+
+    file: Annotated[Path, typer.Argument(help="A gate file: a scenario, seeds and conditions.")]
+    out_dir: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for gate.json, junit.xml, and a capture and qlog of the worst failed run."),
+    ] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print values and verdicts as JSON.")] = False
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write the values to this baseline file, without a verdict.")
+    ] = None
+
+
+@takes(GateOptions)
+def gate(options: GateOptions) -> None:
+    """Checks conditions on measures; exits with 1 if one fails.
+
+    Conditions such as "wait p99 < 20 ms" are decided by intervals over seeds. docs/gate.md describes the file.
+    """
+    require("pydantic", "pandas", "scipy", "control")
+    from sojourn.compare.baseline import measured
+    from sojourn.experiments.gate import CASE, check, read_gate
+
+    check_folder(options.out_dir)
+    check_file(options.save, "--save", options.file)
+    read = read_gate(options.file, options.save is not None)
+    failed = list[str]()
+    with progress("gate") as on_progress:
+        cases = list(read.cases.values())
+        done = run_many(
+            cases, read.seeds, threads=options.threads, cache=options.store(), progress=on_progress, failed=failed
+        )
+    if failed:
+        raise RunError(f"{counted(len(failed), 'run')} failed, so the gate is not decided: {failed[0]}")
+    records = dict(zip(read.cases, done, strict=True))
+    data = measured(str(options.file), read.seeds, {CASE: records[CASE]}, read.measures)
+    if options.save is not None:
+        say_written([write_atomic(options.save, json.dumps(data, indent=1) + "\n")], options.as_json)
+        return
+    found = check(read, records)
+    data |= {"passed": all(each.passed for each in found), "conditions": [each.data() for each in found]}
+    for each in found:
+        (err if options.as_json else out).print(one_line(each.line()))
+    if options.as_json:
+        typer.echo(json.dumps(data, indent=1))
+    if options.out_dir is not None:
+        say_written(_save(read, found, data, options.out_dir), options.as_json)
+    wrong = [each for each in found if not each.passed]
+    if wrong:
+        raise RunError(f"{options.file}: {len(wrong)} of {counted(len(found), 'condition')} failed")
+
+
+def _save(read: Gate, found: list[Checked], data: dict[str, object], folder: Path) -> list[Path]:
+    """Writes the verdicts, and the packets and windows of the worst run that failed; returns the files."""
+    from sojourn.experiments.gate import CASE, junit
+
+    with together(folder):
+        written = [write_atomic(folder / "gate.json", json.dumps(data, indent=1) + "\n")]
+        written.append(write_atomic(folder / "junit.xml", junit(read, found)))
+        wrong = [each for each in found if not each.passed]
+        if wrong:
+            seed = read.seeds[max(wrong, key=lambda each: each.violation).worst]
+            worst = folder / f"worst-seed-{seed}.qlog"
+            try:
+                written.append(write_qlog(read.cases[CASE], worst, seed))
+            except UserError as error:  # no TCP flows, or a Linux host
+                note(str(error))
+    if wrong:
+        packets = worst.with_suffix(".pcapng")
+        run_once(read.cases[CASE].copy(), seed, pcap=packets)
+        written.append(packets)
+    return written
