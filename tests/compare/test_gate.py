@@ -28,7 +28,7 @@ require = {require}
 
 
 def gate(here: Path, *require: str, more: str = "") -> str:
-    """A gate file with these conditions: three TCP flows through CoDel, and through a drop-tail queue."""
+    """A gate file with these conditions on CoDel, and a drop-tail queue as reference."""
     file = here / "gate.toml"
     file.write_text(GATE.format(require=json.dumps(require), more=more))
     return str(file)
@@ -111,13 +111,14 @@ def test_worse_than_a_baseline_fails_and_the_same_or_better_passes(here, dumbbel
         ("arrived not worse than full", "expected a measure with a better direction"),
     ],
 )
-def test_a_mistake_is_one_line_before_the_first_run(condition, said, here, dumbbell, capsys, observed, monkeypatch):
-    monkeypatch.setenv("RUN_LOG", str(here / "log"))
-    assert main(["gate", gate(here, condition)]) == 2
+@pytest.mark.usefixtures("observed")
+def test_a_mistake_is_one_line_before_the_first_run(condition, said, dumbbell, capsys, monkeypatch):
+    monkeypatch.setenv("RUN_LOG", str(dumbbell.parent / "log"))
+    assert main(["gate", gate(dumbbell.parent, condition)]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
-    assert not (here / "log").exists()
+    assert not (dumbbell.parent / "log").exists()
 
 
 def test_an_unknown_key_is_refused(here, dumbbell, capsys):

@@ -83,7 +83,7 @@ def gate(options: GateOptions) -> None:
 
 
 def _save(read: Gate, found: list[Checked], data: dict[str, object], folder: Path) -> list[Path]:
-    """Writes the verdicts, and the packets and windows of the worst run that failed; returns the files."""
+    """Writes the verdicts, and qlog and packets of the worst failed run; returns the files."""
     from sojourn.experiments.gate import CASE, junit
 
     with together(folder):

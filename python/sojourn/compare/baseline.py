@@ -1,4 +1,4 @@
-"""Measured values as JSON, and comparisons of present runs with the values of an earlier file."""
+"""Measured values as JSON, and comparisons with the values of an earlier file."""
 
 from __future__ import annotations
 
@@ -102,7 +102,10 @@ def widened(found: Estimate, measure: Measure, *means: float) -> Estimate:
 
 @dataclass(frozen=True)
 class Change:
-    """A measure of a case before and now. `word` is `better`, `worse`, `changed`, or "" if 0 is in the interval."""
+    """A measure of a case before and now.
+
+    `word` is `better`, `worse`, `changed`, or "" if 0 is in the interval.
+    """
 
     case: str
     measure: Measure

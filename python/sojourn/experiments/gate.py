@@ -63,7 +63,7 @@ class Gate:
     cases: Mapping[str, Scenario]
     seeds: list[int]
     conditions: list[Condition]
-    lenient: bool
+    undecided_passes: bool
     """Whether undecided conditions pass."""
     baselines: Mapping[str, Baseline]
 
@@ -89,7 +89,10 @@ class Checked:
 
     @property
     def violation(self) -> float:
-        """The mean distance from the limit, relative to the measured value; infinite without a value."""
+        """The mean distance from the limit, relative to the measured value.
+
+        It is infinite without a value.
+        """
         scale = max(abs(self.measured.mean), 1e-12)
         return abs(self.apart.mean) / scale if math.isfinite(self.apart.mean) else math.inf
 
@@ -210,9 +213,10 @@ def _number(where: str, text: str, unit: str, said: str) -> float:
 
 
 def check(gate: Gate, records: Mapping[str, Sequence[Record]]) -> list[Checked]:
-    """Judges every condition. A condition passes if the whole interval is on the right side of the limit.
+    """Judges every condition.
 
-    `not worse than` passes unless the whole interval is on the wrong side.
+    One passes if the whole interval is on the right side of the limit. `not worse than` passes unless the whole
+    interval is on the wrong side.
     """
     return [_checked(gate, each, records) for each in gate.conditions]
 
@@ -235,7 +239,7 @@ def _checked(gate: Gate, condition: Condition, records: Mapping[str, Sequence[Re
         (v - limit) * (1 if condition.signed().startswith("<") else -1) for v, limit in zip(values, limits, strict=True)
     ]
     worst = max(range(len(wrong)), key=lambda at: math.inf if math.isnan(wrong[at]) else wrong[at])
-    passed = named == "passed" or (named == "undecided" and gate.lenient)
+    passed = named == "passed" or (named == "undecided" and gate.undecided_passes)
     return Checked(condition, estimated(records[CASE], measure), apart, named, passed, worst)
 
 
