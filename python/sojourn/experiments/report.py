@@ -208,7 +208,9 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
         others=others,
         audit=audit,
         coverage=coverage_rows(outcome.experiment),
-        verdict_of={result.claim.id: str(result.verdict) for result in outcome.results},
+        verdict_of={
+            each.claim.table or each.claim.id: "" if each.claim.table else str(each.verdict) for each in outcome.results
+        },
         linked={result.claim.origin for result in outcome.results if homes[result.claim.id]},
         missing=missing,
         skipped=list(dict.fromkeys(claim.table or claim.id for claim in outcome.skipped if claim.id not in waiting)),
