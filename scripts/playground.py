@@ -98,7 +98,7 @@ def of_file(preset: dict[str, Any]) -> dict[str, Any]:
 def of_story(name: str) -> dict[str, Any]:
     """A preset from a story's file."""
     story = read_story(name)
-    told = {key: story[key] for key in ("short", "question", "pace", "answer", "try", "choices")}
+    told = {key: story[key] for key in ("short", "question", "pace", "answer", "try", "knobs", "choices")}
     return {
         "id": name,
         "title": story["title"],

@@ -1,6 +1,6 @@
 // Errors of the checker, each shown once: at the control of its field, or above the controls of A, B or both.
 
-import { get, NAMES } from "./plots";
+import { get } from "./plots";
 
 interface Shown {
   field: string;
@@ -20,9 +20,11 @@ function clear(): void {
   for (const id of ["error-a", "error-b", "error-both"]) get(id).textContent = "";
 }
 
-/** Shows an error at the control of its field within `panel`; returns whether there is one. */
-function atControl({ field, text }: Shown, panel: HTMLElement): boolean {
-  const row = [...panel.querySelectorAll<HTMLElement>("[data-path]")].find((each) => each.dataset["path"] === field);
+/** Shows an error at the control of its field in a panel, or among those of a story; returns whether there is one. */
+function atControl({ field, text }: Shown, side: "a" | "b" | undefined): boolean {
+  const own = side ? `[data-side="${side}"]` : ":not([data-side])";
+  const rows = document.querySelectorAll<HTMLElement>(`#${side ? `side-${side}` : "network"} [data-path], #knobs [data-path]${own}`);
+  const row = [...rows].find((each) => each.dataset["path"] === field);
   const input = row?.querySelector<HTMLElement>("input[type=text], select");
   if (!row || !input) return false;
   const made = document.createElement("small");
@@ -41,12 +43,12 @@ export function showErrors(errors: [string, string]): void {
   const [a, b] = errors.map(parts) as [Shown, Shown];
   const both = errors[0] !== "" && a.text === b.text;
   if (both) {
-    if (!atControl(a, get("network"))) get("error-both").textContent = a.text;
+    if (!atControl(a, undefined)) get("error-both").textContent = a.text;
     return;
   }
   [a, b].forEach((each, i) => {
     if (each.text === "") return;
-    const side = NAMES[i]!.toLowerCase();
-    if (!atControl(each, get(`side-${side}`)) && !atControl(each, get("network"))) get(`error-${side}`).textContent = each.text;
+    const side = i === 0 ? "a" : "b";
+    if (!atControl(each, side) && !atControl(each, undefined)) get(`error-${side}`).textContent = each.text;
   });
 }

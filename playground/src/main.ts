@@ -145,8 +145,10 @@ class Page {
     get("says").replaceChildren(...preset.says.map((text) => element("li", {}, text)));
     get("presets").querySelector("select")!.value = preset.id;
     for (const each of get("stories").querySelectorAll("a")) {
-      if (each.hash === `#${preset.id}`) each.setAttribute("aria-current", "page");
-      else each.removeAttribute("aria-current");
+      if (each.hash === `#${preset.id}`) {
+        each.setAttribute("aria-current", "page");
+        each.parentElement!.scrollLeft = each.offsetLeft - 60;
+      } else each.removeAttribute("aria-current");
     }
     document.title = `${preset.title} – Sojourn`;
     get<HTMLAnchorElement>("whole").href = `index.html#${preset.id}`;
@@ -164,6 +166,7 @@ class Page {
   /** Hides what would tell a reader the answer. */
   private veil(): void {
     for (const each of [...this.scenes, this.strip]) each.veiled = this.teller.asking;
+    get("curves").textContent = this.strip.words();
     this.moved();
   }
 
@@ -172,6 +175,7 @@ class Page {
     get("network").replaceChildren(this.panels.network(this.sides));
     NAMES.forEach((name, i) => get(`side-${name.toLowerCase()}`).replaceChildren(this.panels.side(this.sides[i]!)));
     document.querySelectorAll<HTMLDetailsElement>("#controls details").forEach((each, i) => (each.open = open[i] ?? false));
+    this.teller.place();
   }
 
   /** Runs both again. The page shows the old results until new ones arrive. */
@@ -269,6 +273,7 @@ class Page {
     if (!results) return;
     results.forEach((result, i) => this.scenes[i as 0 | 1].show(result));
     this.strip.show(results);
+    get("curves").textContent = this.strip.words();
     NAMES.forEach((name, i) => (get(`name-${name.toLowerCase()}`).textContent = `${name}: ${this.sides[i]!.label}`));
     this.teller.fill(results);
     this.plots.draw(results, this.sides, this.preset.measures);

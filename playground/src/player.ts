@@ -3,7 +3,7 @@
 import { get } from "./plots";
 
 /** Factors of a story's pace. */
-const SPEEDS = [["slow", 1], ["5 × faster", 5], ["25 × faster", 25]] as const;
+const SPEEDS = [["1 ×", 1], ["5 ×", 5], ["25 ×", 25]] as const;
 
 export class Player {
   /** The time in s. */

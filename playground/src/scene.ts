@@ -157,7 +157,7 @@ export class Scene {
       }
       ctx.fillStyle = css("--text");
       ctx.textAlign = "left";
-      const words = window === undefined || !Number.isFinite(window) ? name : `${name} ${Math.round(window)}`;
+      const words = window === undefined || !Number.isFinite(window) ? name : `${name}: ${Math.round(window)}`;
       ctx.fillText(words, 20, y, at.source - 22);
     }
   }
@@ -255,6 +255,7 @@ export class Scene {
 export class Strip {
   private results: [Result, Result] | undefined;
   private time = 0;
+  private most = 1e-6;
   private size = { width: 0, height: 0 };
   veiled = false;
 
@@ -273,6 +274,12 @@ export class Strip {
 
   show(results: [Result, Result]): void {
     this.results = results;
+    this.most = Math.max(...results.map(({ queue }) => queue.delay.reduce((most, value) => Math.max(most, value), 1e-6)));
+  }
+
+  /** What the curve is, for a reader who may know it. */
+  words(): string {
+    return this.veiled ? "" : `The curves are the delay in the queue, up to ${Math.round(1000 * this.most)} ms; ticks are drops and marks. `;
   }
 
   at(time: number): void {
@@ -287,8 +294,7 @@ export class Strip {
     ctx.setTransform(scale, 0, 0, scale, 0, 0);
     ctx.clearRect(0, 0, width, height);
     const duration: number = results[0].record.duration_s;
-    const most = Math.max(...results.map(({ queue }) => queue.delay.reduce((most, value) => Math.max(most, value), 1e-6)));
-    const y = (delay: number) => height - 3 - (delay / most) * (height - 18);
+    const y = (delay: number) => height - 3 - (delay / this.most) * (height - 18);
     if (!this.veiled) {
       results.forEach(({ queue, signals }, side) => {
         [ctx.strokeStyle, ctx.lineWidth] = [color(side as 0 | 1), 1.5];
@@ -303,13 +309,5 @@ export class Strip {
     }
     ctx.fillStyle = css("--text");
     ctx.fillRect((this.time / duration) * width - 1, 0, 2, height);
-    ctx.font = "12px system-ui, sans-serif";
-    [ctx.textAlign, ctx.textBaseline] = ["right", "top"];
-    if (this.veiled) return;
-    const words = `up to ${Math.round(1000 * most)} ms in the queue`, wide = ctx.measureText(words).width;
-    ctx.fillStyle = css("--page");
-    ctx.fillRect(width - wide - 8, height - 18, wide + 6, 15);
-    ctx.fillStyle = css("--text");
-    ctx.fillText(words, width - 4, height - 16);
   }
 }

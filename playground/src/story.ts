@@ -14,6 +14,8 @@ export interface Story {
   begin: number;
   answer: string;
   try: string;
+  /** The controls to try, by the paths of their fields. Without a side they are those of both. */
+  knobs: { path: string; side?: "a" | "b" }[];
   choices: { text: string; right?: boolean }[];
   /** Measures of the answer, which mentions them as `{a.0}`. */
   figures: { label: string; unit: string; path: string; scale: number }[];
@@ -23,6 +25,8 @@ export class Teller {
   private story: Story | undefined;
   private chosen: number | undefined;
   private results: [Result, Result] | undefined;
+  /** The answer with the numbers of the story's own run; what its reader changes does not change it. */
+  private answer: string | undefined;
 
   /** `revealed` is called when the reader has predicted. */
   constructor(private readonly revealed: () => void) {
@@ -37,6 +41,7 @@ export class Teller {
   /** Shows a story; `told` if its reader comes with settings of their own. */
   open(story: Story | undefined, title: string, told: boolean): void {
     [this.story, this.chosen, this.results] = [story, told ? -1 : undefined, undefined];
+    this.answer = told ? "" : undefined;
     get("title").textContent = title;
     get("question").textContent = story?.question ?? "";
     get("choices").replaceChildren(...(story?.choices ?? []).map((choice, i) => {
@@ -45,6 +50,19 @@ export class Teller {
       return button;
     }));
     this.paint();
+  }
+
+  /** Takes the controls to try from their panels. */
+  place(): void {
+    const found = (this.story?.knobs ?? []).map(({ path, side }) => {
+      const panel = get(side ? `side-${side}` : "network");
+      const row = [...panel.querySelectorAll<HTMLElement>("[data-path]")].find((each) => each.dataset["path"] === path);
+      if (!row || !side) return row;
+      row.dataset["side"] = side;
+      row.querySelector("label")!.prepend(element("b", { className: side }, `${side.toUpperCase()} `));
+      return row;
+    });
+    get("knobs").replaceChildren(...found.filter((row) => row !== undefined));
   }
 
   private choose(i: number): void {
@@ -57,6 +75,7 @@ export class Teller {
 
   fill(results: [Result, Result]): void {
     this.results = results;
+    if (this.story) this.answer ??= this.told(this.story.answer);
     this.paint();
   }
 
@@ -76,7 +95,7 @@ export class Teller {
     if (asking || !story) return;
     const right = chosen !== undefined && story.choices[chosen]?.right === true;
     get("verdict").textContent = chosen === -1 ? "" : right ? "Yes." : "Not quite.";
-    get("told").textContent = this.results ? this.told(story.answer) : "";
+    get("told").textContent = this.answer ?? "";
     get("try").textContent = story.try;
     get("figures").replaceChildren(...(this.results ? this.table(story) : []));
   }

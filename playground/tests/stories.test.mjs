@@ -30,6 +30,15 @@ for (const { id, story } of stories) {
     assert.doesNotMatch(await text(page, "#told"), /[{}–]|NaN/);
     const results = await page.evaluate(() => window.sojourn.results().map(({ toml, seed, record }) => ({ toml, seed, fingerprint: record.fingerprint })));
     for (const result of results) assert.equal(result.fingerprint, await native(result.toml, result.seed));
+    assert.deepEqual(await page.$$eval("#knobs [data-path]", (all) => all.map((each) => each.dataset.path)), story.knobs.map((each) => each.path));
+    const told = await text(page, "#figures"), answer = await text(page, "#told");
+    await page.$eval("#knobs select, #knobs input[type=range]", (knob) => {
+      if (knob.tagName === "SELECT") knob.value = [...knob.options].find((each) => ["pie", "reno"].includes(each.value)).value;
+      else knob.value = "150";
+      knob.dispatchEvent(new Event(knob.tagName === "SELECT" ? "change" : "input"));
+    });
+    await page.waitForFunction((told) => document.getElementById("figures").textContent !== told, { timeout: 60_000 }, told);
+    assert.equal(await text(page, "#told"), answer, "the answer is that of the story");
     assert.deepEqual(problems, []);
     await page.close();
   });
