@@ -44,6 +44,9 @@ pub struct Params {
     /// Weight of a new trend in the mean trend, above 0 and at most 1; default 1/8 as for srtt.
     /// The paper states no value.
     pub trend_weight: f64,
+    /// Whether trends of at most 4 ms enter the mean trends; default true.
+    /// Both readings of flower-2016#4.3.2 are possible.
+    pub small_trends: bool,
     /// Response to counted marks, 0 to 100; default 4. Prague uses 1/2.
     /// It is the window reduction per round trip divided by the marked fraction. With 0, marks count as losses.
     pub mark_gain: f64,
@@ -58,6 +61,7 @@ impl Default for Params {
             neighbors: 5,
             peak_weight: 0.125,
             trend_weight: 0.125,
+            small_trends: true,
             mark_gain: MARK_GAIN,
             delay: EstimatorParams::default(),
         }
@@ -83,7 +87,7 @@ impl Params {
             cwnd_limited: false,
             last_delay: None,
             place: [f64::NAN; 2],
-            grid: Grid::new(self.trend_weight),
+            grid: Grid { small_trends: self.small_trends, ..Grid::new(self.trend_weight) },
             peaks: Peaks::new(self.neighbors as usize, self.peak_weight),
         };
         Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain, start)?))
@@ -130,6 +134,8 @@ struct Grid {
     errors: Partition,
     trends: Partition,
     weight: f64,
+    /// Whether trends of at most `MIN_TREND` are learned.
+    small_trends: bool,
     /// The average of positive trends, in milliseconds.
     rising: f64,
     /// The average of negative trends, in milliseconds.
@@ -138,7 +144,8 @@ struct Grid {
 
 impl Grid {
     fn new(weight: f64) -> Grid {
-        let mut grid = Grid { errors: terms(&ERROR), trends: terms(&ERROR), weight, rising: MIN_TREND, falling: -MIN_TREND };
+        let mut grid =
+            Grid { errors: terms(&ERROR), trends: terms(&ERROR), weight, small_trends: true, rising: MIN_TREND, falling: -MIN_TREND };
         grid.set_trends(MIN_PEAK);
         grid
     }
@@ -155,7 +162,7 @@ impl Grid {
     /// Sources: flower-2016#eq8, flower-2016#eq9.
     fn learn(&mut self, trend: f64, peak: f64) {
         let average = if trend > 0.0 { &mut self.rising } else { &mut self.falling };
-        if trend != 0.0 {
+        if trend.abs() > if self.small_trends { 0.0 } else { MIN_TREND } {
             *average += self.weight * (trend - *average);
         }
         self.set_trends(peak);

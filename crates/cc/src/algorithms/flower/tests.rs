@@ -59,6 +59,18 @@ fn an_adapted_grid_gives_what_it_gives_by_hand() {
 }
 
 #[test]
+fn trends_of_at_most_4_ms_are_learned_only_if_they_count() {
+    // From 4 ms with weight 1/8: 3 ms gives 3.875 if it counts, and 12 ms then 4.890625; alone, 12 ms gives 5.
+    for (small_trends, rising) in [(true, 4.890_625), (false, 5.0)] {
+        let mut grid = Grid { small_trends, ..Grid::new(0.125) };
+        for trend in [3.0, 12.0, -4.0] {
+            grid.learn(trend, MIN_PEAK);
+        }
+        assert_eq!((grid.rising, grid.falling), (rising, -4.0));
+    }
+}
+
+#[test]
 fn the_rules_are_those_printed() {
     // flower-2016#fig4 without its last column, which resets.
     let printed = [
