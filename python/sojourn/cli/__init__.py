@@ -22,7 +22,20 @@ from typer.exceptions import TyperException
 import sojourn.cli.design as design_command
 import sojourn.cli.experiments as experiments_command
 from sojourn import __version__
-from sojourn.cli import analyze, audit, completion, gate, infer, inspect, listing, runs, starters, usage, validate
+from sojourn.cli import (
+    analyze,
+    audit,
+    completion,
+    gate,
+    infer,
+    inspect,
+    listing,
+    runs,
+    starters,
+    usage,
+    validate,
+    verify,
+)
 from sojourn.cli import imports as import_command
 from sojourn.cli import linux as linux_command
 from sojourn.cli import trace as trace_command
@@ -69,6 +82,7 @@ linux_command.register(app)
 trace_command.register(app)
 import_command.register(app)
 validate.register(app)
+verify.register(app)
 completion.register(app)
 
 

@@ -30,8 +30,8 @@ def write_zip(path: Path, experiment: Experiment, results: Path) -> Path:
     """
     if not (results / ABOUT).is_file():
         raise UserError.expected("--zip", f"results with {ABOUT}", results)
-    found = {f"experiment/{name}": data for name, data in _files(experiment.root).items()}
-    found |= {f"results/{name}": data for name, data in _files(results).items()}
+    found = {f"experiment/{name}": data for name, data in folder_files(experiment.root).items()}
+    found |= {f"results/{name}": data for name, data in folder_files(results).items()}
     about = json.loads(found[f"results/{ABOUT}"])
     quick = " --quick" if about["quick"] else ""
     command = f"sojourn reproduce experiment --seeds {len(about['seeds'])}{quick}"
@@ -89,7 +89,7 @@ def _readme(experiment: Experiment, about: dict[str, Any], command: str) -> str:
     )
 
 
-def _files(folder: Path) -> dict[str, bytes]:
+def folder_files(folder: Path) -> dict[str, bytes]:
     """The files of a folder by their relative names, without results and caches inside it."""
     return {
         name.as_posix(): file.read_bytes()

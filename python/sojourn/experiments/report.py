@@ -33,6 +33,8 @@ from sojourn.experiments.scores import score_card
 from sojourn.experiments.setup_tables import SetupTable, setup_tables
 from sojourn.experiments.tables import CaseTable, markdown, measure_names, table_legend, table_of
 from sojourn.experiments.verdict import Verdict
+from sojourn.experiments.verification import FILE as RESULTS
+from sojourn.experiments.verification import results
 from sojourn.experiments.wording import ORIGINS
 from sojourn.plots.style import PAGE, render, save_figure
 
@@ -118,6 +120,7 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
     if outcome.results:
         written.append(write_atomic(folder / "tables" / "claims.tex", latex.claims_table(outcome)))
     written.append(write_atomic(folder / ABOUT, json.dumps(_about(outcome), indent=1)))
+    written.append(write_atomic(folder / RESULTS, json.dumps(results(outcome), indent=1)))
     audit = read_audit(folder)
     written += write_claim_pages(outcome, folder, page_name(outcome), audit)
     written.append(write_atomic(folder / page_name(outcome), build_page(outcome, figures, audit)))
