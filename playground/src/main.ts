@@ -10,7 +10,7 @@ import { Teller, type Story } from "./story";
 import { choice, element } from "./controls";
 import { Lab, Replaced } from "./lab";
 import { Schema } from "./schema";
-import { bytesOf, fromLink, inflate, toLink } from "./share";
+import { bytesOf, fromLink, toLink } from "./share";
 import { copy, isTable, quantity } from "./tree";
 import { fill, type Row } from "./results";
 import { why } from "./words";
@@ -154,6 +154,9 @@ class Page {
     get<HTMLAnchorElement>("whole").href = `index.html#${preset.id}`;
     this.teller.open(preset.story, preset.title, state !== undefined);
     this.panels.open(this.sides);
+    const stories = PRESETS.filter((each) => each.story), next = stories[stories.indexOf(preset) + 1];
+    get("next").hidden = next === undefined;
+    if (next) Object.assign(get("next"), { href: `#${next.id}`, textContent: `Next: ${next.title}` });
     const duration = quantity(this.sides[0].table["duration"])?.value ?? 20;
     this.player.reset(preset.story ?? { pace: duration / 20, begin: 0 }, duration);
     this.veil();
@@ -366,7 +369,9 @@ class Page {
 }
 
 async function start(): Promise<void> {
-  const module = await WebAssembly.compile((await inflate(bytesOf(ENGINE), 20_000_000)) as BufferSource);
+  // It is compiled while it is decompressed.
+  const engine = new Blob([bytesOf(ENGINE) as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const module = await WebAssembly.compileStreaming(new Response(engine, { headers: { "Content-Type": "application/wasm" } }));
   const labs: [Lab, Lab] = [new Lab(module), new Lab(module)];
   const page = new Page(labs, new Schema(SCHEMA));
   Object.assign(window, { sojourn: { results: () => page.shown(), timing: () => page.timing() } });

@@ -44,6 +44,16 @@ for (const { id, story } of stories) {
   });
 }
 
+test("each story leads to the next", async () => {
+  const { page } = await open(chromium);
+  for (const { title } of stories.slice(1)) {
+    await page.$eval("#next", (link) => link.click());
+    await page.waitForFunction((title) => document.getElementById("title").textContent === title, { timeout: 60_000 }, title);
+  }
+  assert.equal(await page.$eval("#next", (link) => link.hidden), true);
+  await page.close();
+});
+
 test("packets move at once, until their reader pauses", async () => {
   const { page } = await open(chromium);
   await done(page);
