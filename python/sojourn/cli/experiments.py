@@ -70,6 +70,10 @@ class ReproduceOptions(CacheOptions):
         list[str] | None, typer.Argument(help="Grids and claims of the experiment (default: all grids).")
     ] = None
     seeds: Annotated[int | None, typer.Option("--seeds", help="Number of seeds (default: the paper's).", min=1)] = None
+    until_decided: Annotated[
+        int | None,
+        typer.Option("--until-decided", help="Double the seeds until no claim is undecided, up to this number.", min=1),
+    ] = None
     quick: Annotated[bool, typer.Option("--quick", help="Use few seeds and shorter runs for a first look.")] = False
     full: Annotated[bool, typer.Option("--full", help="Run every seed at full length, optional grids too.")] = False
     out_dir: Annotated[
@@ -204,15 +208,16 @@ def _run_options(options: ReproduceOptions, on_progress: Progress) -> RunOptions
 
 def _rerun(chosen: list[tuple[Experiment, Path]], options: ReproduceOptions) -> _Ends:
     """Runs experiments and writes their reports; returns what decides the exit code."""
-    from sojourn.experiments import reproduce as run_experiment
     from sojourn.experiments.report import write_report
+    from sojourn.experiments.reproduce import until_decided
 
     ends = _Ends()
     with ThreadPoolExecutor(1) as writer:
         report: _Report | None = None
         for each, folder in chosen:
             with progress(each.id) as on_progress:
-                outcome = run_experiment(each, options.names, options.seeds, _run_options(options, on_progress))
+                how = _run_options(options, on_progress)
+                outcome = until_decided(each, options.names, options.seeds, how, options.until_decided or 0)
             if report:
                 ends.add(report.print())
             _print_outcome(outcome, bool(options.names))

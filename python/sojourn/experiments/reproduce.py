@@ -18,6 +18,7 @@ from sojourn.experiments.judging import judge_claims
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.outcome import Effort, Outcome
 from sojourn.experiments.selection import choose
+from sojourn.experiments.verdict import Verdict
 from sojourn.runs.hosts import Host, on_host
 from sojourn.runs.jobs import raise_failed
 from sojourn.runs.runner import Job, Progress
@@ -124,6 +125,18 @@ def reproduce(
             judge_claims(outcome, [claim])
         except UserError as error:
             outcome.note_mistake(error)
+    return outcome
+
+
+def until_decided(experiment: Experiment, names: Names, seeds: Seeds | None, options: RunOptions, most: int) -> Outcome:
+    """Doubles the seeds of `reproduce` until no claim is undecided, up to `most`.
+
+    The cache keeps the runs of the smaller numbers. Each doubling looks at the data once more, so that an interval
+    errs somewhat more often than stated.
+    """
+    outcome = reproduce(experiment, names, seeds, options)
+    while len(outcome.seeds) < most and any(each.verdict is Verdict.UNDECIDED for each in outcome.results):
+        outcome = reproduce(experiment, names, min(2 * len(outcome.seeds), most), options)
     return outcome
 
 
