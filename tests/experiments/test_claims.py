@@ -136,6 +136,25 @@ def test_a_reading_can_be_measured_in_some_scenarios_alone(tmp_path):
     assert {case.scenario for case in cases_of(experiment, experiment.claims[0]) if case.queue == "pd"} == {"s3", "s4"}
 
 
+def test_a_part_that_a_reading_does_not_change_is_measured_in_all_scenarios(tmp_path):
+    experiment = one_claim(
+        tmp_path,
+        CLAIM
+        + """
+omitted = "which queue it means"
+parts = [
+  { measure = "mean('s[1-4]', 'red', 'queue_sd')", holds = "> 0" },
+  { measure = "mean('s[1-4]', 'fuzzy', 'queue_sd')", holds = "> 0" },
+]
+readings = [{ label = "the linear law", replace = { red = "pd" }, scenarios = "s[34]" }]
+""",
+    )
+    usual, other = verdict_on(experiment, (1.0,), published=True).readings
+    sd = {name: experiment.published[name, "pd", "queue_sd"] for name in ("s3", "s4")}
+    assert other.parts[0].measured.mean == pytest.approx((sd["s3"] + sd["s4"]) / 2)
+    assert other.parts[1].measured.mean == usual.parts[1].measured.mean
+
+
 def test_a_reading_that_is_measured_nowhere_is_refused(tmp_path):
     experiment = reading_in(tmp_path, "t*")
     with pytest.raises(UserError, match=r"readings.scenarios: expected a pattern that fits all scenarios of some part"):

@@ -48,7 +48,7 @@ def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimRe
         with in_claim(outcome.experiment, claim):
             ran = _ran(claim.parts, outcome, functions)
             parts = holm([_judge(part, outcome, functions, used) for part in ran])
-            others = [_judge_reading(each, outcome, functions, used) for each in claim.readings]
+            others = [_judge_reading(each, claim, outcome, functions, used) for each in claim.readings]
     except UnknownNameError:
         return None
     return ClaimResult(claim, parts, frozenset(used), tuple(others))
@@ -77,14 +77,21 @@ def _ran(parts: Iterable[Part], outcome: Outcome, functions: Functions) -> list[
     return found
 
 
-def _judge_reading(reading: ClaimReading, outcome: Outcome, functions: Functions, used: set[Case]) -> ReadingResult:
-    """The verdicts under a reading, on the parts in its scenarios."""
+def _judge_reading(
+    reading: ClaimReading, claim: Claim, outcome: Outcome, functions: Functions, used: set[Case]
+) -> ReadingResult:
+    """The verdicts under a reading, on the parts in its scenarios.
+
+    A part that the reading does not change is judged in all scenarios, as without it.
+    """
     results = []
     view = outcome.only(reading.scenarios)
     own = functions if reading.scenarios == outcome.within else all_functions(view)
+    asked = {(part.measure, part.cells) for part in claim.parts}
     for part in reading.parts:
         with suppress(OutsideError, LeftOutError):
-            results.append(_judge(part, view, own, used))
+            changed = (part.measure, part.cells) not in asked
+            results.append(_judge(part, *((view, own) if changed else (outcome, functions)), used))
     return ReadingResult(reading.label, reading.fit, holm(results))
 
 

@@ -97,7 +97,7 @@ class ReadingTable(FileModel):
     scenarios: str = "*"
     """The scenarios in which it is measured, as a pattern.
 
-    Means are over these; parts about others are skipped.
+    Means are over these; parts about others are skipped. Parts without a replaced word are measured in all.
     """
 
 
