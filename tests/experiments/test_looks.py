@@ -1,4 +1,4 @@
-"""A queue has one color in all figures of a report, and start-up peaks do not flatten a curve."""
+"""A queue has one color in all figures of a report; start-up peaks flatten no curve."""
 
 from __future__ import annotations
 
