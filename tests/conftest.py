@@ -5,10 +5,16 @@ Without it, one line says how to build it.
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# A checkout without the extension module would hide an installed package, which has one.
+SOURCES = Path(__file__).resolve().parents[1] / "python"
+if not [file for file in (SOURCES / "sojourn").glob("_sojourn*") if file.suffix in (".so", ".pyd")]:
+    sys.path[:] = [each for each in sys.path if Path(each).resolve() != SOURCES]
 
 # A shell ignores SIGINT in what it starts in the background. What the tests start and interrupt must not inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import sojourn as sj
-from sojourn.core.extras import EXTRAS, require
+from sojourn.core.extras import CONTAINED, EXTRAS, require
 from tests.support.source_tree import ROOT
 
 DUMBBELL = str(ROOT / "examples" / "dumbbell.toml")
@@ -66,7 +66,8 @@ WITH = [
     (["run", DUMBBELL, "--seeds", "2"], "analysis"),
     (["run", DUMBBELL, "--out", "x"], "tables"),
     (["compare", DUMBBELL, "--queues", "red,pd"], "analysis"),
-    (["sweep", str(ROOT / "examples" / "sweep.toml")], "analysis"),
+    (["compare", DUMBBELL, "--queues", "red,pd", "--out", "x"], "tables,plots,analysis"),
+    (["sweep", str(ROOT / "examples" / "sweep.toml")], "tables,analysis"),
     (["plot", "."], "plots"),
     (["analyze", DUMBBELL], "analysis"),
     (["design", "pi", "--flows", "60", "--rate", "3750pps", "--rtt", "246ms"], "analysis"),
@@ -110,7 +111,15 @@ def test_a_command_that_needs_an_extra_says_how_to_install_it(
 ) -> None:
     code, _, error = ended[" ".join(arguments)]
     assert code == 2
-    assert re.fullmatch(rf"error: \w+ is not installed: pip install 'sojourn\[{extra}\]'\n", error)
+    assert re.fullmatch(rf"error: [\w, ]+ (is|are) not installed: pip install 'sojourn\[{extra}\]'\n", error)
+
+
+def test_a_worker_that_stores_a_shard_needs_no_extra(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(Path(DUMBBELL).read_text().replace('"60 s"', '"3 s"').replace('"10 s"', '"1 s"'))
+    (tmp_path / "two.toml").write_text('scenario = "one.toml"\n[axes]\n"flows.ftp.count" = [2, 3]\n')
+    done = core(COMMANDS, tmp_path, json.dumps([["sweep", "two.toml", "--shard", "1/2"]]))
+    code, _, error = json.loads(done.stdout)
+    assert (code, "shard 1/2: 1 run in results/cache" in error) == (0, True), error
 
 
 def test_modules_and_extras_are_those_of_the_package() -> None:
@@ -118,6 +127,8 @@ def test_modules_and_extras_are_those_of_the_package() -> None:
     for extra, modules in EXTRAS.items():
         named = [re.split(r"[<>=\[ ]", requirement)[0] for requirement in declared[extra]]
         assert tuple(name for name in named if name != "sojourn") == modules
+        inside = re.findall(r"sojourn\[(.*?)\]", " ".join(declared[extra]))
+        assert ",".join(inside) == ",".join(CONTAINED.get(extra, ()))
     assert set(declared) == {*EXTRAS, "all"}
 
 

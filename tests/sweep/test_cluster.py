@@ -5,10 +5,12 @@ A worker with another version is rejected.
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
 import threading
+import types
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -70,6 +72,38 @@ def test_an_executor_gives_the_results_of_a_sweep_on_one_machine(dumbbell):
             assert sj.sweep(dumbbell, AXES, SEEDS, executor=executor).runs.equals(here)
 
 
+WORKERS = sj.Cluster(Inline(), chunk_s=5.0)
+
+
+def test_a_batch_system_gets_chunks_from_the_beginning(dumbbell):
+    class Batch(Inline):
+        def map_array(self) -> None:
+            """Part of submitit's interface."""
+
+    batch = Batch()
+    sj.sweep(dumbbell, {"flows.ftp.count": [1, 2]}, 20, executor=sj.Cluster(batch, workers=2, chunk_s=600))
+    assert batch.sizes[0] == 40 // (4 * 2)  # a quarter of each worker's share
+    assert sum(batch.sizes) == 40
+
+
+def test_a_scheduler_without_workers_is_reported(dumbbell, monkeypatch):
+    class Idle(ThreadPoolExecutor):
+        _client = types.SimpleNamespace(nthreads=dict)
+
+    monkeypatch.setattr(chunks, "PATIENCE", 0.0)
+    with Idle(1) as pool, pytest.warns(Note, match=r"executor: no worker is connected; \d+ chunks"):
+        sj.sweep(dumbbell, {"flows.ftp.count": [1]}, 1, executor=pool)
+
+
+def test_ray_gets_a_function_in_python(monkeypatch):
+    ray = types.SimpleNamespace(init=lambda **_: None)
+    ray.remote = lambda fn: types.SimpleNamespace(
+        remote=lambda *given: types.SimpleNamespace(future=lambda: (inspect.isfunction(fn), fn(*given)))
+    )
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    assert sj.RayExecutor().submit(os.getpid) == (True, os.getpid())
+
+
 def test_series_come_with_the_results(dumbbell, tmp_path):
     scenario = sj.load(dumbbell).set("trace.queue", {"links": ["bottleneck"], "every": "100 ms"})
     cache = Store(tmp_path / "cache")
@@ -112,7 +146,7 @@ def tasks(count: int, text: str = "x") -> list[Task]:
 
 
 def test_a_chunk_takes_the_time_that_it_shall_and_the_last_ones_less():
-    made = _Chunks(iter(tasks(10_000)), 10_000, 5.0)
+    made = _Chunks(iter(tasks(10_000)), 10_000, WORKERS)
     assert len(made.next(2)) == 1  # nobody knows yet how long a run takes
     made.took(0.05, 1)
     sizes = []
@@ -126,10 +160,10 @@ def test_a_chunk_takes_the_time_that_it_shall_and_the_last_ones_less():
 
 
 def test_a_chunk_has_a_bounded_number_of_runs_and_bytes():
-    short = _Chunks(iter(tasks(100_000)), 100_000, 5.0)
+    short = _Chunks(iter(tasks(100_000)), 100_000, WORKERS)
     short.took(1e-9, 1)
     assert len(short.next(1)) == _Chunks.MOST_RUNS
-    large = _Chunks(iter([Task(i, f"{i:0300000}", "file", 1, True) for i in range(50)]), 50, 5.0)
+    large = _Chunks(iter([Task(i, f"{i:0300000}", "file", 1, True) for i in range(50)]), 50, WORKERS)
     large.took(1e-9, 1)
     assert len(large.next(1)) == 4
 

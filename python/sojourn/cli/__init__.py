@@ -26,6 +26,7 @@ from sojourn.cli import (
     analyze,
     audit,
     completion,
+    doctor,
     gate,
     infer,
     inspect,
@@ -84,6 +85,7 @@ import_command.register(app)
 validate.register(app)
 verify.register(app)
 completion.register(app)
+doctor.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -360,7 +360,8 @@ def sweep(options: SweepOptions) -> None:
     cache, then run the command without `--shard` to collect all results.
     """
     shard = options.shard
-    require("scipy", "pandas", "pyarrow", *(["matplotlib"] if options.plots else []))
+    if not shard:
+        require("scipy", "pandas", "pyarrow", *(["matplotlib"] if options.plots else []))
     laws, plan = options.laws(), read_plan(options.file, dict(map(parse_assignment, options.changes)))
     laws.check_used(options.file, plan)
     folder = options.out_dir or results_folder(file_name(plan.name))

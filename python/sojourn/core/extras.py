@@ -21,22 +21,29 @@ EXTRAS = {
 }
 
 
+# The extras that an extra contains.
+CONTAINED = {"papers": ("tables", "plots", "analysis")}
+
+
 class MissingExtraError(UserError, ImportError):
-    """An optional dependency is not installed. The message says how to install it.
+    """Optional dependencies are not installed. The message says how to install all of them.
 
     Parameters
     ----------
-    module : str
-        The name of the missing module.
+    *missing : str
+        The names of the missing modules.
     """
 
-    def __init__(self, module: str) -> None:
-        extra = next((extra for extra, modules in EXTRAS.items() if module in modules), "all")
-        super().__init__(f"{module} is not installed: pip install 'sojourn[{extra}]'")
+    def __init__(self, *missing: str) -> None:
+        extras = [extra for extra, modules in EXTRAS.items() if set(modules) & set(missing)] or ["all"]
+        inside = {each for extra in extras for each in CONTAINED.get(extra, ())}
+        extras = [extra for extra in extras if extra not in inside]
+        are = "is" if len(missing) == 1 else "are"
+        super().__init__(f"{', '.join(missing)} {are} not installed: pip install 'sojourn[{','.join(extras)}]'")
 
 
 def require(*modules: str) -> None:
-    """Raises `MissingExtraError` for the first of these modules that can't be imported.
+    """Raises `MissingExtraError` for the modules that can't be imported.
 
     Loads none of them.
 
@@ -44,12 +51,12 @@ def require(*modules: str) -> None:
     require("pandas", "pyarrow")
     ```
     """
-    for module in modules:
-        if not _present(module):
-            raise MissingExtraError(module)
+    if missing := [module for module in dict.fromkeys(modules) if not present(module)]:
+        raise MissingExtraError(*missing)
 
 
-def _present(module: str) -> bool:
+def present(module: str) -> bool:
+    """Whether a module can be imported, without importing it."""
     if module in sys.modules:
         return sys.modules[module] is not None
     return importlib.util.find_spec(module) is not None

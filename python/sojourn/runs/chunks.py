@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import queue
 import socket
 import time
@@ -19,12 +20,15 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from sojourn import _sojourn
-from sojourn.core.errors import RunError, UserError, one_line
+from sojourn.core.errors import RunError, UserError, note, one_line
 from sojourn.core.record_files import unpack_series
 from sojourn.runs import worker_program
 from sojourn.runs.cluster import Cluster
 from sojourn.runs.store import engine_identity
 from sojourn.runs.workers import Answer, Task
+
+PATIENCE = 5.0
+"""Seconds without a result after which the workers are counted."""
 
 Done: TypeAlias = tuple[str, str, float, list[tuple[int, worker_program.Answer]]]
 """A worker's answer: host, engine, elapsed seconds, and one answer per task by its index."""
@@ -52,8 +56,9 @@ class _Chunks:
     MOST_RUNS, MOST_TEXT = 500, 1 << 20
     """Upper bounds of a chunk: runs, and (approximately) characters of their scenarios."""
 
-    def __init__(self, tasks: Iterator[Task], total: int, seconds: float) -> None:
-        self._tasks, self._left, self._seconds = tasks, total, seconds
+    def __init__(self, tasks: Iterator[Task], total: int, cluster: Cluster) -> None:
+        self._tasks, self._left, self._seconds = tasks, total, cluster.chunk_s
+        self._first = math.inf if cluster.submits_jobs else 1.0
         self._each = 0.0
         self._again: deque[list[Task]] = deque()
         self._lost: set[int] = set()
@@ -67,11 +72,15 @@ class _Chunks:
         self._each = 0.5 * (self._each + each) if self._each else each
 
     def next(self, workers: int) -> list[Task]:
-        """The next chunk: a single run until one has finished; empty at the end."""
+        """The next chunk; empty at the end.
+
+        Until a run has finished it is a single run, or for a batch system a quarter of a worker's share.
+        """
         if self._again:
             return self._again.popleft()
-        whole = self._seconds / self._each if self._each else 1.0
-        size = min(whole, max(self._left / (4 * workers), self.LEAST * whole), self.MOST_RUNS)
+        whole = self._seconds / self._each if self._each else self._first
+        least = self.LEAST * whole if math.isfinite(whole) else 0.0
+        size = min(whole, max(self._left / (4 * workers), least), self.MOST_RUNS)
         chunk: list[Task] = []
         length, last = 0, ""
         for task in itertools.islice(self._tasks, max(int(size), 1)):
@@ -103,6 +112,7 @@ class _Flight:
         self._cluster, self._engine = cluster, engine_identity()
         self._chunks: dict[Any, list[Task]] = {}
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._warned = False
 
     def __len__(self) -> int:
         return len(self._chunks)
@@ -120,8 +130,10 @@ class _Flight:
 
     def wait(self) -> tuple[list[Task], Any]:
         """Waits for the next finished chunk; returns it with its future."""
-        pause = 0.01
+        pause, began = 0.01, time.monotonic()
         while True:
+            if not self._warned and time.monotonic() - began > PATIENCE:
+                self._warn_idle()
             with suppress(queue.Empty):
                 future = self._ended.get(timeout=pause)
                 if future in self._chunks:
@@ -130,6 +142,16 @@ class _Flight:
                 if not hasattr(future, "add_done_callback") and future.done():
                     return self._chunks.pop(future), future
             pause = min(2 * pause, 1.0)
+
+    def _warn_idle(self) -> None:
+        """Notes that Dask has no worker, for which the sweep then waits. Raises `RunError` without a scheduler."""
+        try:
+            idle = self._cluster.connected() == 0
+        except (RuntimeError, OSError, TimeoutError) as error:
+            raise _gone(error) from None
+        if idle:
+            note(f"executor: no worker is connected; {len(self)} chunks of runs wait for one (Ctrl-C stops)")
+        self._warned = idle
 
     def cancel(self) -> None:
         """Cancels all chunks."""
@@ -144,7 +166,7 @@ def run_in_chunks(cluster: Cluster, tasks: Iterator[Task], total: int, on_answer
     A task whose worker died twice fails. An exception of the iterator or of `on_answer` ends all runs. Raises
     `UserError` for a worker with another engine or without one, and `RunError` if the executor itself fails.
     """
-    chunks, flight = _Chunks(tasks, total, cluster.chunk_s), _Flight(cluster)
+    chunks, flight = _Chunks(tasks, total, cluster), _Flight(cluster)
     try:
         while True:
             workers = cluster.size()

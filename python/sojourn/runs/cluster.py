@@ -59,9 +59,18 @@ class Cluster:
         int
             At least 1.
         """
-        client = getattr(self.executor, "_client", None)  # the executor of Dask
-        said = sum(client.nthreads().values()) if client is not None else getattr(self.executor, "_max_workers", 1)
-        return max(self.workers or int(said), 1)
+        said = self.connected()
+        return max(self.workers or int(getattr(self.executor, "_max_workers", 1) if said is None else said), 1)
+
+    def connected(self) -> int | None:
+        """The number of parallel calls of the workers that Dask has now; None for other executors."""
+        client = getattr(self.executor, "_client", None)
+        return None if client is None else int(sum(client.nthreads().values()))
+
+    @property
+    def submits_jobs(self) -> bool:
+        """Whether each call is a job of a batch system, which waits longer than a run takes."""
+        return hasattr(self.executor, "map_array")  # submitit
 
 
 def cluster_of(executor: Executor | Cluster) -> Cluster:
@@ -114,7 +123,8 @@ class RayExecutor:
         concurrent.futures.Future
             The future of the result, immediately.
         """
-        return self._ray.remote(fn).remote(*args).future()
+        task = self._ray.remote(lambda *given: fn(*given))  # Ray refuses functions that are written in C
+        return task.remote(*args).future()
 
 
 def named_executor(text: str) -> Executor:
