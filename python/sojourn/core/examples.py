@@ -23,10 +23,15 @@ def names() -> list[str]:
     return sorted(file.name for file in folder().glob("*") if file.suffix in ENDINGS)
 
 
+def may_be(path: Path) -> bool:
+    """Whether a path has the form of an example's name, which has no folder but `examples/`."""
+    return path.parts[:-1] in ((), ("examples",))
+
+
 def find(name: str | Path) -> Path | None:
     """The example with a name such as `dumbbell`, `dumbbell.toml` or `examples/dumbbell.toml`."""
     path = Path(name)
-    if len(path.parts) > 2 or path.parts[:-1] not in ((), ("examples",)):
+    if not may_be(path):
         return None
     tried = [folder() / f"{path.name}{ending}" for ending in ("", *ENDINGS)]
     return next((file for file in tried if file.suffix in ENDINGS and file.is_file()), None)

@@ -55,7 +55,12 @@ def readable(path: Path, what: str) -> Iterator[None]:
     except OSError as error:
         near = nearest_path(path) if isinstance(error, FileNotFoundError) else None
         meant = f'; did you mean "{near}"?' if near else ""
-        if isinstance(error, FileNotFoundError) and not near and what in ("scenario", "sweep"):
+        if (
+            isinstance(error, FileNotFoundError)
+            and not near
+            and examples.may_be(path)
+            and what in ("scenario", "sweep")
+        ):
             meant = "; `sojourn examples` lists those that are shipped"
         raise UserError(f"{path}: cannot read this {what}: {error.strerror or error}{meant}") from None
     except UnicodeDecodeError as error:
