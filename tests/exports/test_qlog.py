@@ -21,7 +21,7 @@ DUMBBELL = ROOT / "examples" / "dumbbell.toml"
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], sj.Record]:
     """The file of a short run, and its record with all samples."""
-    short = sj.loads(DUMBBELL).copy().set_all({"duration": "12 s", "flows.ftp.count": 5})
+    short = sj.load(DUMBBELL).copy().set_all({"duration": "12 s", "flows.ftp.count": 5})
     file = write_qlog(short, tmp_path_factory.mktemp("qlog") / "x.qlog", seed=3)
     short.set("trace.rtt", {"flows": ["*"]}).set("warmup", "0 s")
     return json.loads(file.read_text()), sj.run(short, seed=3)
@@ -96,7 +96,7 @@ def test_what_a_link_dropped_is_in_a_trace_of_its_own(written: tuple[dict[str, A
 def test_a_lost_tail_is_repaired_by_a_probe_or_found_lost_by_a_timeout(
     tmp_path: Path, probes: bool, lost: list[str]
 ) -> None:
-    transfer = sj.loads(DUMBBELL).copy().set_all({"duration": "20 s", "flows.ftp.count": 1})
+    transfer = sj.load(DUMBBELL).copy().set_all({"duration": "20 s", "flows.ftp.count": 1})
     transfer.set("trace", {}).set("flows.ftp.tcp", {"profile": "linux", "tail_loss_probe": probes})
     # A SYN, an ACK, and ten segments, the last of which is lost.
     transfer.set("flows.ftp.traffic", {"kind": "bulk", "size": "14480 B"})
@@ -148,7 +148,7 @@ def test_a_command_writes_it_and_refuses_in_one_line_what_has_none(
 
 
 def test_a_paced_sender_has_its_pace(tmp_path: Path) -> None:
-    paced = sj.loads(DUMBBELL).copy().set_all({"duration": "12 s", "flows.ftp.count": 1, "trace": {}})
+    paced = sj.load(DUMBBELL).copy().set_all({"duration": "12 s", "flows.ftp.count": 1, "trace": {}})
     paced.set("flows.ftp.tcp.control", {"cc": "bbr3"})
     (trace,) = senders(json.loads(write_qlog(paced, tmp_path / "x.qlog").read_text()))
     # Alone it measures the bandwidth of 10 Mbit/s in payload: 1460 of 1500 bytes. It paces at 99 % of that times the
@@ -160,7 +160,7 @@ def test_a_paced_sender_has_its_pace(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cc", ["bbr", "bbr3"])
 def test_a_controller_without_a_threshold_says_itself_that_it_starts(tmp_path: Path, cc: str) -> None:
-    started = sj.loads(DUMBBELL).copy().set_all({"duration": "12 s", "flows.ftp.count": 1, "trace": {}})
+    started = sj.load(DUMBBELL).copy().set_all({"duration": "12 s", "flows.ftp.count": 1, "trace": {}})
     started.set("flows.ftp.tcp.control", {"cc": cc})
     (trace,) = senders(json.loads(write_qlog(started, tmp_path / "x.qlog").read_text()))
     first, second, *_ = named(trace, "recovery:congestion_state_updated")

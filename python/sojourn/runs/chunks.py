@@ -144,7 +144,7 @@ class _Flight:
             pause = min(2 * pause, 1.0)
 
     def _warn_idle(self) -> None:
-        """Notes that Dask has no worker, for which the sweep then waits. Raises `RunError` without a scheduler."""
+        """Notes that Dask has no worker. Raises `RunError` without a scheduler."""
         try:
             idle = self._cluster.connected() == 0
         except (RuntimeError, OSError, TimeoutError) as error:
