@@ -58,7 +58,7 @@ def test_a_queue_like_an_unknown_one_is_named(tmp_path: Path) -> None:
 
 
 def test_a_peak_above_the_top_is_cut_and_written() -> None:
-    """50 Mbit/s empty 6,250 bytes in 1 ms: FuzzyRTT starts with 160 ms and stays at 10, RED stays at 10."""
+    """50 Mbit/s empty 6,250 bytes in 1 ms: FuzzyRTT starts at 160 ms, RED at 10."""
     experiment = find_experiment("fuzzyrtt")
     t = np.arange(0.0, 200.0, 0.5)
     waits = {"fuzzy": np.where(t < 3, 160.0, 10.0), "red": np.full(len(t), 10.0)}
