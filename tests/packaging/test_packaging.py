@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -44,6 +45,22 @@ def test_there_is_one_version():
     inner = {name: each["version"] for name, each in CARGO["dependencies"].items() if name.startswith("sojourn-")}
     assert set(inner) == {str(package["name"]) for package in CRATES.values()}
     assert set(inner.values()) == {version}
+
+
+def test_codemeta_and_the_recipe_for_conda_say_what_the_package_says():
+    yaml = pytest.importorskip("yaml")
+    project = PYPROJECT["project"]
+    about = json.loads((ROOT / "codemeta.json").read_text())
+    recipe = yaml.safe_load((ROOT / "packaging/conda/recipe.yaml").read_text())
+    assert (about["version"], recipe["context"]["version"]) == (project["version"], project["version"])
+    assert {about["description"], recipe["about"]["summary"]} == {project["description"]}
+    assert about["keywords"] == project["keywords"]
+    assert " OR ".join(each.rpartition("/")[2] for each in about["license"]) == recipe["about"]["license"]
+    assert recipe["about"]["license"] == project["license"]
+    needed = [re.sub(r"(?<=\w)(?=>=)", " ", each) for each in project["dependencies"]]
+    assert recipe["requirements"]["run"] == [f"python {project['requires-python']}", *needed]
+    [maturin] = PYPROJECT["build-system"]["requires"]
+    assert maturin.replace("maturin", "maturin ") in recipe["requirements"]["host"]
 
 
 def test_the_wheel_serves_every_python_that_is_supported():
