@@ -43,7 +43,7 @@ def test_labels_of_fields_with_one_name_say_whose_they_are(two):
     one, other = (field_axis(f"flows.{name}.access.delay", ["1 ms", "9 ms"]) for name in ("one", "other"))
     assert labels(two, one) == ["delay=1 ms", "delay=9 ms"]
     assert labels(two, one, other)[1] == "one access delay=1 ms with other access delay=9 ms"
-    queues = queue_axis(two, "path", "red,droptail")
+    queues = queue_axis(two, ["path"], "red,droptail")
     control = field_axis("flows.other.tcp.control", [{"cc": "reno"}, {"cc": "cubic"}])
     assert labels(two, queues, control)[1] == "red with cubic"
     assert labels(two, controller_axis(two, "cubic,bbr"), control)[1] == "cubic with other tcp control=cubic"
@@ -52,7 +52,7 @@ def test_labels_of_fields_with_one_name_say_whose_they_are(two):
 @pytest.mark.parametrize("value", [{"aqm": "codel"}, "codel"])
 def test_a_field_that_replaces_what_the_queues_set_is_refused(two, value):
     # Else a case would be called "red with codel", and have no red.
-    queues, path = queue_axis(two, "path", "red,pd"), "links.path.queue"
+    queues, path = queue_axis(two, ["path"], "red,pd"), "links.path.queue"
     with pytest.raises(sj.UserError, match="expected a field that keeps what the queues set, got one that replaces it"):
         cases_of(two, [queues, field_axis(path, [value])])
     assert (
@@ -73,12 +73,12 @@ def test_a_field_that_replaces_what_the_queues_set_is_refused(two, value):
 def test_what_the_label_of_a_queue_names_is_in_each_case_however_a_field_is_written(two, other):
     # The final values are compared, because one field has several paths.
     with pytest.raises(sj.UserError, match=r": expected a field that keeps what the queues set, got one that replaces"):
-        cases_of(two, [queue_axis(two, "path", "red(min=5)"), other])
+        cases_of(two, [queue_axis(two, ["path"], "red(min=5)"), other])
 
 
 def test_a_field_may_change_what_no_label_names_and_set_again_what_is_there(two):
     two.set("links.path.queue", {"aqm": "red", "min": 5, "limit": "50 packets"})
-    queues, limits = queue_axis(two, "path", "red"), field_axis("links.path.queue.limit", ["9 packets", "20 packets"])
+    queues, limits = queue_axis(two, ["path"], "red"), field_axis("links.path.queue.limit", ["9 packets", "20 packets"])
     assert [case.scenario.get_path("links.path.queue") for case in cases_of(two, [queues, limits])] == [
         {"aqm": "red", "min": 5, "limit": f"{limit} packets"} for limit in (9, 20)
     ]

@@ -7,7 +7,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.compare.comparison import queued_link
+from sojourn.compare.links import queued_link
 from sojourn.core.scenario import link_paths
 from sojourn.sweep.plan import read_plan
 

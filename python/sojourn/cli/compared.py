@@ -18,7 +18,8 @@ from sojourn.cli.tables import show_comparison
 from sojourn.cli.values import names_of
 from sojourn.compare.baseline import Change, changes, measured, read_baseline
 from sojourn.compare.cases import cases_of, field_axis, parse_variation
-from sojourn.compare.comparison import Comparison, queued_link
+from sojourn.compare.comparison import Comparison
+from sojourn.compare.links import queued_links
 from sojourn.core import field_paths
 from sojourn.core.errors import UserError, note, one_line
 from sojourn.core.files import together, write_atomic
@@ -123,7 +124,7 @@ def traced_for(scenario: Scenario, cdf: str | None, out_dir: Path | None, link: 
     for of in wanted:
         if of not in QUANTITIES:
             raise UserError.unknown("--cdf", of, QUANTITIES)
-        scenario.set(*QUANTITIES[of].trace_of(queued_link(scenario, link)))
+        scenario.set(*QUANTITIES[of].trace_of(queued_links(scenario, link)))
     return wanted
 
 

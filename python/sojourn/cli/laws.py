@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from sojourn.compare.cases import Named, own_controllers, parse_named, queue_axis, table_at
-from sojourn.compare.comparison import queued_link
+from sojourn.compare.links import queued_link, queued_links
 from sojourn.core import field_paths
 from sojourn.core.errors import UserError, note
 from sojourn.core.examples import located
@@ -81,7 +81,8 @@ class LawFiles:
         for name in unused:
             link = _main_link(scenario, name)
             _check_one_queue(scenario, link, name)
-            scenario.set_all(dict(queue_axis(scenario, link, [name], self.laws).changes.values()))
+            (change,) = queue_axis(scenario, [link], [name], self.laws).changes.values()
+            scenario.set_all(change)
         return scenario
 
     def check_put(self, scenario: Scenario) -> None:
@@ -118,7 +119,7 @@ class LawFiles:
         if queues:
             tables = parse_named(queues, "queues", "aqm")
         else:
-            table = table_at(scenario, f"{link_paths(scenario)[queued_link(scenario, link)]}.queue") or {}
+            table = table_at(scenario, f"{link_paths(scenario)[queued_links(scenario, link)[0]]}.queue") or {}
             own = str(table.get("aqm") or "droptail")
             tables = {} if own == "external" else {own: {"aqm": own}}
         named = {table["aqm"] for table in tables.values()}

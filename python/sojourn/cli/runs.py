@@ -43,7 +43,7 @@ from sojourn.cli.tables import (
 )
 from sojourn.compare.baseline import read_baseline
 from sojourn.compare.comparison import compare as run_compare
-from sojourn.compare.comparison import queued_link
+from sojourn.compare.links import queued_link, queued_links
 from sojourn.core.errors import UserError, note, one_line
 from sojourn.core.extras import require
 from sojourn.core.files import read_result, together
@@ -253,7 +253,10 @@ class CompareOptions(ScenarioOptions, ReportOptions, CacheOptions):
         str | None,
         typer.Option(
             "--link",
-            help="The link whose queue is varied and reported (default: the only link with a queue, else bottleneck).",
+            "--links",
+            help="The links whose queues are varied and reported: names such as 'up,down', patterns such as 'core*', "
+            "or all (default: the only link with a queue, else bottleneck).",
+            autocompletion=values.links,
         ),
     ] = None
     group: Annotated[
@@ -302,7 +305,7 @@ def compare(options: CompareOptions) -> None:
     check_curves(scenario, varied, curves)
     rows = None
     if options.measure:
-        of = queued_link(scenario, link)
+        of = queued_links(scenario, link)[0]
         rows = chosen(values.rows(scenario, options.measure, of), of)
     kept = options.store()
     if kept:

@@ -26,11 +26,12 @@ Named: TypeAlias = str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]
 class Axis:
     """An axis of a comparison: its name (`queue`, `cc`, or a path) and its changes by label.
 
-    `named` contains the part of each value that its label shows, if other parts come from the scenario.
+    The changes of a label are values by path. `named` contains the part of each value that its label shows, if other
+    parts come from the scenario.
     """
 
     name: str
-    changes: dict[str, tuple[str, Any]]
+    changes: dict[str, dict[str, Any]]
     notes: list[str] = field(default_factory=list)
     named: dict[str, Any] = field(default_factory=dict)
 
@@ -56,7 +57,9 @@ def with_unique_labels(axes: Sequence[Axis]) -> list[Axis]:
         alike = ends[field_paths.split(axis.name)[-1]] > 1 or any(labels[label] > 1 for label in axis.changes)
         if alike and axis.name not in ("queue", "cc"):
             changes = {
-                f"{field_label(axis.name)}={value_label(value)}": (at, value) for at, value in axis.changes.values()
+                f"{field_label(axis.name)}={value_label(value)}": {at: value}
+                for change in axis.changes.values()
+                for at, value in change.items()
             }
             found.append(replace(axis, changes=changes))
         else:
@@ -71,7 +74,8 @@ def _set(scenario: Scenario, axes: Sequence[Axis], labels: Sequence[str]) -> Non
     """
     before: list[tuple[Axis, str]] = []
     for axis, label in zip(axes, labels, strict=True):
-        scenario.set(*axis.changes[label])
+        for path, value in axis.changes[label].items():
+            scenario.set(path, value)
         for other, kept in before:
             if not _is_there(scenario, other, kept):
                 what = {"queue": "the queues", "cc": "the controllers"}.get(other.name, other.name)
@@ -84,13 +88,17 @@ def _is_there(scenario: Scenario, axis: Axis, label: str) -> bool:
 
     Its tables may contain more.
     """
-    path, value = axis.changes[label]
+    return all(_holds(scenario, *change, axis.named.get(label)) for change in axis.changes[label].items())
+
+
+def _holds(scenario: Scenario, path: str, value: Any, named: Any) -> bool:
+    """Whether a path has this value, or at least the part `named` of it."""
     try:
         found = scenario.get_path(path)
     except UserError:
         return False
-    named = axis.named.get(label, value)
-    return all(_within(named, each) for each in (found if "*" in field_paths.split(path) else [found]))
+    wanted = value if named is None else named
+    return all(_within(wanted, each) for each in (found if "*" in field_paths.split(path) else [found]))
 
 
 def _within(value: Any, found: Any) -> bool:
@@ -122,7 +130,9 @@ def _check_controlled(axes: Sequence[Axis], cases: Sequence[Case]) -> None:
 
     That is so if every TCP group has its own controller, or if there is no TCP group.
     """
-    if not any(at == "tcp.control" for axis in axes if axis.name == "cc" for at, _ in axis.changes.values()):
+    if not any(
+        at == "tcp.control" for axis in axes if axis.name == "cc" for change in axis.changes.values() for at in change
+    ):
         return
     for case in cases:
         own = own_controllers(case.scenario)
@@ -143,7 +153,7 @@ def cases_of(base: Scenario, axes: Sequence[Axis]) -> list[Case]:
         _set(scenario, axes, choice)
         scenario.label = " with ".join([base.label, *choice])
         label = " with ".join(label for axis, label in zip(axes, choice, strict=True) if axis in apart)
-        at = {axis.name: _at(axis, label, axis.changes[label][1]) for axis, label in zip(axes, choice, strict=True)}
+        at = {axis.name: _at(axis, label) for axis, label in zip(axes, choice, strict=True)}
         found.append(Case(label, at, scenario))
     _check_controlled(axes, found)
     return found
@@ -158,47 +168,65 @@ def common_label(axes: Sequence[Axis]) -> str:
     return " with ".join(alone) if len(alone) < len(axes) else ""
 
 
-def _at(axis: Axis, label: str, value: Any) -> Any:
+def _at(axis: Axis, label: str) -> Any:
     """A value as tables show it: numbers and fields as values, others as labels."""
     if axis.name in ("queue", "cc"):
         return label
+    (value,) = axis.changes[label].values()
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else value_label(value)
 
 
-def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] = ()) -> Axis:
-    """An axis of queues of a link. They inherit the scenario's `limit`, `ecn` and `hints`.
+def queue_axis(base: Scenario, links: Sequence[str], queues: Named, laws: Collection[str] = ()) -> Axis:
+    """An axis of queues of these links. They inherit the scenario's `limit`, `ecn` and `hints`.
 
     A queue of the same discipline inherits all parameters. Raises `UserError` for a link with classes, because each
     class has its own queue.
     """
-    at = link_paths(base)[link]
-    before = table_at(base, f"{at}.queue") or {}
-    if "classes" in before:
-        names = ",".join(dict.fromkeys(map(_discipline_of, queue_tables(queues).values())))
-        way = f"to vary that of a class: --vary '{at}.queue.classes[0].aqm={names}'"
-        raise UserError(f"{base.label}: {at}.queue: expected one queue, got a scheduler with classes; {way}")
-    before = {"aqm": _discipline_of(before)} | before
-    changes: dict[str, tuple[str, Any]] = {}
-    named: dict[str, Any] = {}
-    defaults = []
-    every = of_every("Queue", "aqm")
-    for label, table in queue_tables(queues).items():
-        aqm = _discipline_of(table)
-        if aqm in laws:
-            table = {**table, "aqm": "external", "law": aqm}
-        elif laws and aqm not in _disciplines():
-            raise UserError(f'queues: expected one of {", ".join([*laws, *_disciplines()])}, got "{aqm}"')
-        common = () if "linux" in (aqm, before["aqm"]) else every  # a kernel's queue has a limit of its own
-        kept = before if aqm == before["aqm"] else {key: before[key] for key in before if key in common}
-        changes[label], named[label] = (f"{at}.queue", {**kept, **table}), table
-        if aqm != before["aqm"] and _has_parameters(aqm) and not set(table) - {"aqm"} - every:
-            defaults.append(aqm)
+    paths = link_paths(base)
+    tables = {label: _with_law(table, laws) for label, table in queue_tables(queues).items()}
+    changes: dict[str, dict[str, Any]] = {label: {} for label in tables}
+    defaults: list[str] = []
+    for link in links:
+        before = _queue_before(base, f"{paths[link]}.queue", tables)
+        for label, table in tables.items():
+            changes[label][f"{paths[link]}.queue"] = _inherited(before, table)
+            aqm = _discipline_of(table)
+            if aqm != before["aqm"] and _has_parameters(aqm) and not set(table) - {"aqm"} - of_every("Queue", "aqm"):
+                defaults.append(aqm)
     notes = (
         [f"parameters of {', '.join(dict.fromkeys(defaults))}: the defaults, since the scenario has none"]
         if defaults
         else []
     )
-    return Axis("queue", changes, notes, named)
+    return Axis("queue", changes, notes, tables)
+
+
+def _queue_before(base: Scenario, at: str, tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The queue at a path with its discipline. Raises `UserError` for a scheduler with classes."""
+    before = table_at(base, at) or {}
+    if "classes" in before:
+        names = ",".join(dict.fromkeys(str(table.get("law", _discipline_of(table))) for table in tables.values()))
+        way = f"to vary that of a class: --vary '{at}.classes[0].aqm={names}'"
+        raise UserError(f"{base.label}: {at}: expected one queue, got a scheduler with classes; {way}")
+    return {"aqm": _discipline_of(before)} | before
+
+
+def _with_law(table: dict[str, Any], laws: Collection[str]) -> dict[str, Any]:
+    """A queue as a scenario writes it: a law in Python is named by its key. Raises `UserError` for other names."""
+    aqm = _discipline_of(table)
+    if aqm in laws:
+        return {**table, "aqm": "external", "law": aqm}
+    if laws and aqm not in _disciplines():
+        raise UserError(f'queues: expected one of {", ".join([*laws, *_disciplines()])}, got "{aqm}"')
+    return table
+
+
+def _inherited(before: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    """A queue with what it inherits from the queue that it replaces."""
+    aqm = _discipline_of(table)
+    common = () if "linux" in (aqm, before["aqm"]) else of_every("Queue", "aqm")  # a kernel's queue has its own limit
+    kept = before if aqm == before["aqm"] else {key: before[key] for key in before if key in common}
+    return {**kept, **table}
 
 
 def queue_tables(queues: Named) -> dict[str, dict[str, Any]]:
@@ -241,7 +269,7 @@ def controller_axis(
     if replaced in own_laws and replaced not in [control.get("controller") for control in named.values()]:
         raise UserError.expected("cc", f"{replaced} among the controllers, since they replace it", ", ".join(tables))
     changes = {
-        label: (at, {**(before if before.get("cc") == table.get("cc") else {}), **named[label]})
+        label: {at: {**(before if before.get("cc") == table.get("cc") else {}), **named[label]}}
         for label, table in tables.items()
     }
     notes = [f"{', '.join(own)}: keeps its own controller"] if group is None and own else []
@@ -268,12 +296,12 @@ def field_axis(path: str, values: Iterable[Any]) -> Axis:
     field_paths.split(path)
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
         raise UserError(f"{path}: expected a list of values, got {value_label(values)}")
-    changes: dict[str, tuple[str, Any]] = {}
+    changes: dict[str, dict[str, Any]] = {}
     for value in plain(list(values), path):
         label = setting_label(path, value)
         if label in changes:
             raise UserError(f'{path}: expected each value once, got "{value_label(value)}" twice')
-        changes[label] = (path, value)
+        changes[label] = {path: value}
     if not changes:
         raise UserError(f"{path}: expected one or more values, got none")
     return Axis(path, changes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sojourn.compare.cases import (
@@ -19,12 +19,11 @@ from sojourn.compare.cases import (
     queue_axis,
     with_unique_labels,
 )
-from sojourn.core import field_paths
+from sojourn.compare.links import Links, held_elsewhere, queued_links
 from sojourn.core.errors import UserError, note
 from sojourn.core.extras import require
 from sojourn.core.record import Record
 from sojourn.core.record_schema import Measure, flow_measures, inner_measures, link_measures
-from sojourn.core.scenario import Scenario, link_paths, tables_of
 from sojourn.core.scenario_files import Source, load
 from sojourn.core.stats import CONFIDENCE, MEAN, Estimate, estimate, paired
 from sojourn.core.text_format import counted, html_table, listed
@@ -96,7 +95,7 @@ class Comparison:
     scenario : str
         The scenario's name.
     link : str
-        The compared link.
+        The compared link, the first of `links`.
     seeds : list of int
         The seeds, the same for every case.
     records : dict of str to list of Record
@@ -111,6 +110,8 @@ class Comparison:
         The setting that all cases share, such as the only controller. Labels omit it.
     failed : list of str, optional
         A line per failed run. The case of a failed run is omitted, because cases are compared with the same seeds.
+    links : list of str, optional
+        All compared links (default: `link`).
 
     Examples
     --------
@@ -128,6 +129,10 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     common: str = ""
     failed: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.links = self.links or [self.link]
 
     def __repr__(self) -> str:
         seeds = counted(len(self.seeds), "seed")
@@ -154,8 +159,9 @@ class Comparison:
 
     @property
     def _where(self) -> str:
-        """The scenario, the shared setting of all cases, and the link."""
-        return f"{self.scenario}{' with ' if self.common else ''}{self.common}, link {self.link}"
+        """The scenario, the shared setting of all cases, and the links."""
+        links = f"{'links' if len(self.links) > 1 else 'link'} {listed(self.links)}"
+        return f"{self.scenario}{' with ' if self.common else ''}{self.common}, {links}"
 
     @property
     def heading(self) -> str:
@@ -332,36 +338,16 @@ class Comparison:
         return xr.Dataset(values, coords={"case": list(self.records), "seed": self.seeds}, attrs=where)
 
 
-def queued_link(scenario: Scenario, link: str | None = None) -> str:
-    """The compared link: `link` if given, else the only one with a queue, else `bottleneck`.
+def default_measures(links: Sequence[str], records: Sequence[Record]) -> list[Measure]:
+    """The default measures of a comparison: of the links, of their queues, and of the flows.
 
-    Raises `UserError` if that is not unique.
+    Queues are measured separately if a link has several. With several links the labels begin with the link.
     """
-    links = tables_of(scenario, "links")
-    if not links:
-        scenario.canonical()  # reports what is there instead
-    names = [str(field_paths.name_of(item)) for item in links]
-    if link is not None:
-        known = list(link_paths(scenario))
-        if link not in known:
-            raise UserError.unknown(f"{scenario.label}: link", link, known)
-        return link
-    queued = [str(field_paths.name_of(item)) for item in links if "queue" in item]
-    if len(queued) == 1:
-        return queued[0]
-    if "bottleneck" in names:
-        return "bottleneck"
-    if len(names) == 1:
-        return names[0]
-    raise UserError(f"{scenario.label}: link: expected the one to compare, one of {', '.join(names) or 'none'}")
-
-
-def default_measures(link: str, records: Sequence[Record]) -> list[Measure]:
-    """The default measures of a comparison: of the link, of its queues, and of the flows.
-
-    Queues are measured separately if the link has several.
-    """
-    return [*link_measures(link, records), *inner_measures(link, records), *flow_measures(records)]
+    found = []
+    for link in links:
+        own = [*link_measures(link, records), *inner_measures(link, records)]
+        found += own if len(links) == 1 else [replace(each, label=f"{link} {each.label}") for each in own]
+    return [*found, *flow_measures(records)]
 
 
 def compare(
@@ -371,7 +357,7 @@ def compare(
     *,
     cc: Named | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
-    link: str | None = None,
+    link: Links | None = None,
     group: str | None = None,
     measures: Sequence[Measure] | None = None,
     laws: Laws | None = None,
@@ -390,8 +376,8 @@ def compare(
     scenario : str, path, mapping or Scenario
         The scenario, in any form that `load` accepts.
     queues : str, sequence of str, or mapping of str to tables, optional
-        A list of names, a text such as `"droptail,red(min=5,max=15)"`, or queue tables by label. They replace the queue
-        of `link`. A queue keeps the scenario's `limit`, `ecn` and `hints`. A queue of the same kind keeps all
+        A list of names, a text such as `"droptail,red(min=5,max=15)"`, or queue tables by label. They replace the
+        queues of `link`. A queue keeps the scenario's `limit`, `ecn` and `hints`. A queue of the same kind keeps all
         parameters.
     seeds : int or sequence of int, default 5
         The number of seeds, starting with the scenario's, or a list of seeds.
@@ -399,8 +385,9 @@ def compare(
         Congestion controllers in the form of `queues`, for the flows of `group`.
     vary : mapping of str to sequences, optional
         Paths of fields with lists of values.
-    link : str, optional
-        The link whose queue is varied and reported (default: the only link with a queue, else `bottleneck`).
+    link : str or sequence of str, optional
+        The links whose queues are varied and reported (default: the only link with a queue, else `bottleneck`): names
+        as in `"up,down"`, patterns such as `"core*"`, or `"all"` for every link with a rate.
     group : str, optional
         The group of flows that gets the controllers (default: all groups without a controller of their own).
     measures : sequence of Measure, optional
@@ -440,11 +427,11 @@ def compare(
     """
     base = load(scenario)
     chosen = seeds_of(seeds, first_seed(base))  # this also validates the scenario
-    name = queued_link(base, link)
+    names = queued_links(base, link)
     check_group(base, group)
     axes: list[Axis] = []
     if queues is not None:
-        axes.append(queue_axis(base, name, queues, laws or {}))
+        axes.append(queue_axis(base, names, queues, laws or {}))
     if cc is not None:
         axes.append(controller_axis(base, cc, group, laws or {}))
     if vary is not None and not isinstance(vary, Mapping):
@@ -466,15 +453,16 @@ def compare(
     for each in failed:
         note(f"a run failed: {each}")
     everything = [record for each in found.values() for record in each]
-    notes = [each for axis in axes for each in axis.notes] + nothing_random(found)
+    notes = [each for axis in axes for each in axis.notes] + held_elsewhere(found, names) + nothing_random(found)
     return Comparison(
         scenario=str(base.get("name", base.label)),
-        link=name,
+        link=names[0],
         seeds=chosen,
         records=found,
-        measures=list(measures or default_measures(name, everything)),
+        measures=list(measures or default_measures(names, everything)),
         cases=[case for case in cases if case.label in found],
         notes=notes,
         common=common_label(axes),
         failed=failed,
+        links=names,
     )

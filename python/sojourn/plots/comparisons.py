@@ -22,6 +22,7 @@ class Compared(Protocol):
 
     scenario: str
     link: str
+    links: list[str]
 
     @property
     def records(self) -> Mapping[str, Sequence[Run]]:
@@ -112,10 +113,10 @@ class ComparisonPlots:
     def sources(self, of: str) -> list[str]:
         """The links or groups that `cdf` can show.
 
-        They are the compared link, or every group with such times.
+        They are the compared links, or every group with such times.
         """
         there = self._all_sources(of)
-        return [self._comparison.link] if self._comparison.link in there else there
+        return [link for link in self._comparison.links if link in there] or there
 
 
 def _parts(records: Sequence[Run], of: str, place: str) -> dict[str, Distribution]:

@@ -44,9 +44,9 @@ class Quantity:
     trace: str
     source: str  # what the run must contain
 
-    def trace_of(self, link: str) -> tuple[str, dict[str, list[str]]]:
-        """Path and value of the setting that traces every sample, at a link or for all flows."""
-        return f"trace.{self.trace}", {"links": [link]} if self.part == "links" else {"flows": ["*"]}
+    def trace_of(self, links: list[str]) -> tuple[str, dict[str, list[str]]]:
+        """Path and value of the setting that traces every sample, at these links or for all flows."""
+        return f"trace.{self.trace}", {"links": links} if self.part == "links" else {"flows": ["*"]}
 
 
 QUANTITIES = {
