@@ -328,7 +328,7 @@ def test_what_all_cases_have_in_common_is_in_the_title_alone(dumbbell):
 
 def test_quantiles_of_a_histogram_are_said_to_be_inexact_and_no_case_is_better_by_that(both, here, capsys):
     (here / "both.toml").write_text(both.to_toml())
-    line = "p95, p99: from a histogram, so each may be wrong by 1.6 % more than its interval says"
+    line = "p95, p99, responsiveness: from a histogram, so each may be wrong by 1.6 % more than its interval says"
     assert main(["compare", "both.toml", "--queues", QUEUES, "--seeds", "2"]) == 0
     assert capsys.readouterr().out.splitlines().count(line) == 1
     assert main(["run", "both.toml", "--seeds", "2"]) == 0

@@ -44,7 +44,7 @@ def test_each_link_keeps_its_own_limit():
 
 
 def test_queues_in_both_directions_end_the_bloat_of_the_upload():
-    """With 300 ms of buffer, two uploads keep a ping far above the target of FQ-CoDel (5 ms, rfc8290#4.1)."""
+    """Each queue of FQ-CoDel aims at a delay of 5 ms (rfc8290#5.2.4)."""
     scenario = access_line()
     one, both = (sj.compare(scenario, "droptail,fq-codel", 1, link=links) for links in ("line", "all"))
     rtt = {

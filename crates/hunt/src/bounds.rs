@@ -197,7 +197,7 @@ fn one_group(found: &mut Violations, group: &Group, record: &Record) {
     jain(found, &name("jain"), group.jain, own.len());
     if let Some(rtt) = &group.rtt_ms {
         let longest = own.iter().filter_map(|flow| flow.rtt_ms).map(|rtt| rtt.max).fold(0.0, f64::max);
-        found.ordered(&name("rtt_ms"), &[rtt.p50, rtt.p90, rtt.p99, longest]);
+        found.ordered(&name("rtt_ms"), &[rtt.min, rtt.p50, rtt.p90, rtt.p95, rtt.p99, longest]);
         found.ordered(&name("rtt_ms.mean"), &[rtt.mean, longest]);
     }
     if let Some(done) = &group.completion_s {

@@ -11,6 +11,10 @@ use sojourn_sim::{Audit as Counted, Completion as Completed, FlowReport, LinkSta
 use sojourn_spec::link::Link as Planned;
 use sojourn_spec::queue::Queue;
 
+/// The share of RTT samples that count for responsiveness; the largest are trimmed.
+/// Source: draft-ietf-ippm-responsiveness.
+const TRIMMED: f64 = 0.95;
+
 // The quantile error that the record documents must be that of the histogram.
 const _: () = assert!(Quantiles::ERROR.to_bits() == sojourn_scenario::record::QUANTILE_ERROR.to_bits());
 
@@ -239,10 +243,13 @@ fn one_group<P>(plan: &Plan, run: &Finished<'_, P>, flows: &[Flow], index: usize
     let mean = samples.iter().map(|rtt| rtt.mean).sum::<f64>() / samples.len() as f64;
     let square = samples.iter().map(|rtt| rtt.sd.powi(2) + rtt.mean.powi(2)).sum::<f64>() / samples.len() as f64;
     let (least, most) = samples.iter().fold((f64::INFINITY, 0.0f64), |(least, most), rtt| (least.min(rtt.min), most.max(rtt.max)));
-    let rtt_ms = run.rtts[index].filter(|_| !samples.is_empty()).map(|rtts| {
+    let rtts = run.rtts[index].filter(|_| !samples.is_empty());
+    let rtt_ms = rtts.map(|rtts| {
         // The middle of a histogram bin may be outside the range of samples.
         let at = |q: f64| (rtts.at(q) * 1e-6).clamp(least, most);
-        Distribution { mean, sd: (square - mean * mean).max(0.0).sqrt(), p50: at(0.5), p90: at(0.9), p99: at(0.99) }
+        let sd = (square - mean * mean).max(0.0).sqrt();
+        let p99 = at(0.99);
+        Distribution { mean, sd, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99, min: least, jitter: p99 - least }
     });
     Group {
         name: group.name.clone(),
@@ -251,6 +258,7 @@ fn one_group<P>(plan: &Plan, run: &Finished<'_, P>, flows: &[Flow], index: usize
         goodput_bps: own.iter().map(|flow| flow.goodput_bps).sum(),
         jain: jain(own.iter().map(|flow| flow.goodput_bps)),
         rtt_ms,
+        responsiveness_rpm: rtts.map(|rtts| 60e3 / (rtts.mean_below(TRIMMED) * 1e-6).clamp(least, most)),
         completion_s: completions(run.completions, index as u32),
     }
 }

@@ -34,7 +34,9 @@ fn quantiles_of_a_constant_round_trip_time_are_it() {
         .record;
         let (flow, group) = (record.flows[0].rtt_ms.unwrap(), record.groups[0].rtt_ms.unwrap());
         assert_eq!(flow.min, flow.max);
-        assert_eq!([group.p50, group.p90, group.p99], [flow.max; 3], "{delay}");
+        assert_eq!([group.min, group.p50, group.p90, group.p95, group.p99], [flow.max; 5], "{delay}");
+        assert_eq!(group.jitter, 0.0);
+        assert_eq!(record.groups[0].responsiveness_rpm, Some(60e3 / flow.max), "round trips a minute of {delay}");
     }
 }
 

@@ -291,6 +291,22 @@ impl Quantiles {
         }
         f64::NAN
     }
+
+    /// Mean of the smallest share `q` of the samples in nanoseconds; NaN without samples.
+    pub fn mean_below(&self, q: f64) -> f64 {
+        let kept = libm::ceil(q * self.total as f64).max(1.0) as u64;
+        let mut left = kept;
+        let mut sum = 0.0;
+        for (bucket, &count) in self.counts.iter().enumerate() {
+            let taken = count.min(left);
+            sum += taken as f64 * Self::middle(bucket);
+            left -= taken;
+            if left == 0 {
+                return sum / kept as f64;
+            }
+        }
+        f64::NAN
+    }
 }
 
 impl Memory for Quantiles {
@@ -304,6 +320,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use sojourn_units::range;
+
+    #[test]
+    fn a_trimmed_mean_leaves_out_the_largest_samples() {
+        let mut samples = Quantiles::default();
+        assert!(samples.mean_below(0.95).is_nan());
+        (0..19).for_each(|_| samples.add(10));
+        samples.add(1_000_000);
+        assert_eq!(samples.mean_below(0.95), 10.0);
+        assert!((samples.mean_below(1.0) / (19.0 * 10.0 / 20.0 + 1e6 / 20.0) - 1.0).abs() <= Quantiles::ERROR);
+    }
 
     #[test]
     fn a_queue_is_weighted_by_the_time_it_held() {

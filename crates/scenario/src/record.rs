@@ -364,6 +364,10 @@ pub struct Group {
     /// Round-trip times of all its flows; null without a sample.
     #[schemars(extend("unit" = "ms", "label" = "RTT", "better" = "lower"))]
     pub rtt_ms: Option<Distribution>,
+    /// Round trips a minute: 60 s divided by the mean of the smallest 95 % of RTT samples.
+    /// As in draft-ietf-ippm-responsiveness, without TLS and HTTP. Null without a sample.
+    #[schemars(extend("unit" = "RPM", "label" = "responsiveness", "better" = "higher", "error" = QUANTILE_ERROR))]
+    pub responsiveness_rpm: Option<f64>,
     /// Completion time of connections that completed in the window; null without any.
     /// It runs from the opening of a connection (or of its request) to the ACK of its last byte.
     #[schemars(extend("unit" = "s", "better" = "lower"))]
@@ -385,9 +389,17 @@ pub struct Distribution {
     /// 90 % quantile over all samples.
     #[schemars(extend("error" = QUANTILE_ERROR))]
     pub p90: f64,
+    /// 95 % quantile over all samples.
+    #[schemars(extend("error" = QUANTILE_ERROR))]
+    pub p95: f64,
     /// 99 % quantile over all samples.
     #[schemars(extend("error" = QUANTILE_ERROR))]
     pub p99: f64,
+    /// Smallest sample: the idle round-trip time if all queues were empty at some time.
+    pub min: f64,
+    /// Delay variation (rfc5481#4.2): the 99 % quantile minus the smallest sample.
+    #[schemars(extend("error" = QUANTILE_ERROR))]
+    pub jitter: f64,
 }
 
 /// The distribution of completion times. Quantiles are exact.

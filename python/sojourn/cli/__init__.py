@@ -37,6 +37,7 @@ from sojourn.cli import (
     validate,
     verify,
 )
+from sojourn.cli import diagnose as diagnose_command
 from sojourn.cli import imports as import_command
 from sojourn.cli import linux as linux_command
 from sojourn.cli import trace as trace_command
@@ -82,6 +83,7 @@ design_command.register(app)
 linux_command.register(app)
 trace_command.register(app)
 import_command.register(app)
+diagnose_command.register(app)
 validate.register(app)
 verify.register(app)
 completion.register(app)

@@ -16,7 +16,7 @@ from sojourn.compare.comparison import Comparison, estimated, inexact, no_random
 from sojourn.core import field_paths, record_schema
 from sojourn.core.field_labels import WITHIN_A_LINK, field_label, value_label
 from sojourn.core.record import Record
-from sojourn.core.record_schema import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
+from sojourn.core.record_schema import OF_A_GROUP, OF_LATENCY, Measure, flow_measures, link_fields, link_measures
 from sojourn.core.stats import MEAN, Estimate, estimate_of
 from sojourn.core.text_format import counted
 
@@ -50,6 +50,8 @@ def show_record(record: Record) -> None:
     complete = COMPLETION if any(group.get("completion_s") for group in record.get("groups", [])) else ()
     if record.get("groups"):
         _show_part("groups of flows", record, "groups", (*OF_A_GROUP, *complete))
+        if any(group.get("rtt_ms") for group in record["groups"]):
+            _show_part("latency under load", record, "groups", OF_LATENCY)
     else:
         out.print("no flows: nothing is sent before the scenario has a table [[flows]]")
 

@@ -212,7 +212,10 @@ def _queue_before(base: Scenario, at: str, tables: Mapping[str, Mapping[str, Any
 
 
 def _with_law(table: dict[str, Any], laws: Collection[str]) -> dict[str, Any]:
-    """A queue as a scenario writes it: a law in Python is named by its key. Raises `UserError` for other names."""
+    """A queue as a scenario writes it, in which a key names a law in Python.
+
+    Raises `UserError` for other names.
+    """
     aqm = _discipline_of(table)
     if aqm in laws:
         return {**table, "aqm": "external", "law": aqm}

@@ -1,4 +1,4 @@
-"""The links of a comparison, and notes on other links whose queues hold the delay or the losses."""
+"""The links of a comparison, and notes on the delay and losses at other links."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ _SHARES = (
 
 
 def held_elsewhere(cases: Mapping[str, Sequence[Record]], links: Sequence[str]) -> list[str]:
-    """Notes on the cases in which another queue than those of `links` holds the delay or the losses.
+    """Notes on cases in which the queue of another link holds the delay or the losses.
 
     There is one note for each such link and share. It names the cases unless it applies to all.
     """

@@ -26,6 +26,8 @@ SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
 # The measures of a link and of a group that tables show by default.
 OF_A_LINK = ("utilization", "queue.mean", "queue.sd", "wait_ms.mean", "wait_ms.p95", "dropped_total", "loss_ratio")
 OF_A_GROUP = ("flows", "throughput_bps", "goodput_bps", "jain", "rtt_ms.mean")
+# The latency of a group under the load of the scenario.
+OF_LATENCY = ("rtt_ms.min", "rtt_ms.p50", "rtt_ms.p95", "rtt_ms.p99", "rtt_ms.jitter", "responsiveness_rpm")
 # The compared measures of each class, tin or queue of a dual queue.
 OF_A_QUEUE = ("wait_ms.mean", "wait_ms.p95", "wait_ms.p99")
 MANY_GROUPS = 6  # with more groups, only the total is compared
@@ -314,9 +316,9 @@ def inner_measures(link: str, records: Iterable[HasPaths]) -> list[Measure]:
 def flow_measures(records: Sequence[HasPaths]) -> list[Measure]:
     """The measures of flows that are compared by default.
 
-    They are goodput and fairness of all flows; goodput of groups if there are several; and mean round-trip time and
-    completion times of each group, if one of the records has them. With many groups they are the first two only.
-    Goodput of one of several groups has no better direction, because others lose what it gains.
+    They are goodput and fairness of all flows; goodput of groups if there are several; and mean round-trip time,
+    responsiveness and completion times of each group, if one of the records has them. With many groups they are the
+    first two only. Goodput of one of several groups has no better direction, because others lose what it gains.
     """
     total = [measure("total", path) for path in ("goodput_bps", "jain")]
     every = [group for record in records for group in record.get("groups") or []]
@@ -324,7 +326,7 @@ def flow_measures(records: Sequence[HasPaths]) -> list[Measure]:
     timed = {group["name"] for group in every if group.get("rtt_ms")}
     complete = {group["name"] for group in every if group.get("completion_s")}
     found = [(name, replace(measure("groups", "goodput_bps", name), better="")) for name in groups if len(groups) > 1]
-    fields = [(name, "rtt_ms.mean") for name in groups if name in timed]
+    fields = [(name, path) for path in ("rtt_ms.mean", "responsiveness_rpm") for name in groups if name in timed]
     fields += [(name, f"completion_s.{what}") for name in groups if name in complete for what in ("mean", "p99")]
     found += [(name, measure("groups", path, name)) for name, path in fields]
     own = [replace(each, label=f"{name} {each.label}") for name, each in found]

@@ -20,6 +20,7 @@ from sojourn.imports.datagrams import datagram_group, datagram_ways
 
 QUIET = 1.0  # seconds without a packet at the end of a capture after which a flow counts as complete
 LEAST_QUEUE = 20  # packets
+WAYS = ("from left to right", "from right to left")
 PACKET = 1500  # payload bytes that the option occupies with the profile "linux"
 ACCECN_OPTION = 12  # seconds, the longest run
 LONGEST = 1_000_000  # fraction of the bytes: fewer unread packets cause no note
@@ -46,9 +47,7 @@ def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -
     directions, remarks = _directions(found, flows, rate)
     longest = max(each["rtt_s"] for each in [*flows, *ways])
     link = _link(directions, base, longest, found["layer"])
-    unknown = any(each.wait is None for each in directions if each.has_data)
-    if unknown:
-        remarks.append("The capture shows no full queue, so the buffer is a guess: one bandwidth-delay product.")
+    remarks += [said for each in directions if each.has_data for said in each.buffer(longest).remarks]
     # A flow starts at its host, before its own delay.
     shift = max(*((each["rtt_s"] - base) / 2 - each["start_s"] for each in [*flows, *ways]), 0.0)
     groups = _groups(flows, base, shift)
@@ -150,12 +149,45 @@ def _notes(found: dict[str, Any]) -> None:
 
 
 @dataclass(frozen=True)
-class Direction:
-    """One direction of the link: its rate in bit/s, and the wait of data in a full queue in s."""
+class Buffer:
+    """A buffer in packets, and remarks on what the capture shows of it."""
 
+    packets: int
+    remarks: list[str]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One direction of the link.
+
+    `rate` is in bit/s. `waits` are the queuing delays of its flows in s, the usual and the longest of each.
+    `overflowed` is whether one of these flows lost data.
+    """
+
+    way: str
     rate: float
     has_data: bool
-    wait: float | None
+    waits: list[tuple[float, float]]
+    overflowed: bool
+
+    def buffer(self, rtt: float) -> Buffer:
+        """The buffer: the usual queuing delay at the link's rate; longer ones may have other causes.
+
+        Without losses no queue was full. It is then at least one bandwidth-delay product of `rtt`.
+        """
+        usual, longest = (max((wait[at] for wait in self.waits), default=0.0) for at in (0, 1))
+        seen = usual if self.overflowed else max(usual, rtt)
+        packets = max(LEAST_QUEUE, math.ceil(self.rate * seen / (8 * PACKET)))
+        held = f"{packets} packets, {short_time(packets * 8 * PACKET / self.rate)} at {short_rate(self.rate)}"
+        said = f"Buffer {self.way}: {held}."
+        if not self.waits:
+            why = "no round trip of the capture includes the queue, so this is a guess: one bandwidth-delay product."
+            return Buffer(packets, [f"{said} Unknown: {why}"])
+        waited = f"95 % of the round trips waited at most {short_time(usual)}, the longest {short_time(longest)}"
+        if self.overflowed:
+            lost = "Packets were lost, so a queue was full at some time; a loss in slow start hides the longest waits"
+            return Buffer(packets, [f"{said} {waited}. {lost}."])
+        return Buffer(packets, [f"{said} It may be larger, since no packet was lost: {waited}."])
 
 
 def _directions(
@@ -173,12 +205,17 @@ def _directions(
             if not data[one] and not _speed(found["link"][one]):
                 rates[one] = rates[other]
                 seen = "If the directions are right, only" if found["guesses"] else "Only"
-                remarks.append(f"{seen} ACKs and requests went one way, so its rate is a guess: that of the other.")
+                least, most = short_rate(max(found["link"][one]["busiest_bps"], 1000)), short_rate(rates[other])
+                remarks.append(
+                    f"{seen} ACKs and requests went {WAYS[one]}, so its rate is a guess: that of the other direction, "
+                    f"{most}. The capture shows at least {least}; to set it: links.link{'.back' * one}.rate."
+                )
     directions = []
     for way in (0, 1):
-        waits = [flow["longest_wait_s"] for flow in flows if flow["rightward"] == (way == 0)]
-        wait = max((wait for wait in waits if wait), default=None)
-        directions.append(Direction(rates[way], data[way], wait))
+        own = [flow for flow in flows if flow["rightward"] == (way == 0)]
+        waits = [tuple(flow["wait_s"]) for flow in own if flow["wait_s"]]
+        lost = any(flow["overflowed"] for flow in own if flow["wait_s"])
+        directions.append(Direction(WAYS[way], rates[way], data[way], waits, lost))
     return directions, remarks
 
 
@@ -210,8 +247,7 @@ def _link(directions: list[Direction], base: float, longest: float, layer: int) 
     """The link, with a queue in each direction that has data."""
 
     def queue(way: Direction) -> dict[str, Any]:
-        packets = math.ceil(way.rate * (way.wait or longest) / (8 * PACKET))
-        return {"aqm": "droptail", "limit": f"{max(LEAST_QUEUE, packets)} packets"}
+        return {"aqm": "droptail", "limit": f"{way.buffer(longest).packets} packets"}
 
     there, back = directions
     link: dict[str, Any] = {

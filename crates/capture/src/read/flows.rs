@@ -52,6 +52,15 @@ pub struct Direction {
     echo: Option<u64>,
 }
 
+/// The queuing delay that RTT samples show, in ns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Waits {
+    /// The 95 % quantile. Longer delays may have other causes than a queue.
+    pub usual: u64,
+    /// The maximum.
+    pub longest: u64,
+}
+
 /// RTT samples from data to ACKs: one at a time, and none during loss recovery.
 #[derive(Clone, Default, Debug)]
 pub struct Samples {
@@ -73,12 +82,12 @@ impl Samples {
         self.times.iter().copied().min()
     }
 
-    /// The queuing delay of a full queue: the 95 % quantile minus the minimum.
-    /// Longer delays have other causes.
-    fn longest_wait(&self) -> Option<u64> {
+    /// The queuing delay: the 95 % quantile and the maximum, each minus the minimum.
+    fn waits(&self) -> Option<Waits> {
         let mut times = self.times.clone();
         times.sort_unstable();
-        Some(times.get(times.len() * 19 / 20)? - times.first()?)
+        let least = times.first()?;
+        Some(Waits { usual: times.get(times.len() * 19 / 20)? - least, longest: times.last()? - least })
     }
 }
 
@@ -248,13 +257,18 @@ impl Flow {
         shown.or_else(|| sum(there.acks.least(), back.acks.least()))
     }
 
-    /// The maximum queuing delay of its data in ns.
-    /// `None` if unknown, and without losses, because then no queue was full.
-    pub fn longest_wait(&self) -> Option<u64> {
+    /// The queuing delay of its data; `None` if unknown.
+    /// Unless it [`Flow::overflowed`] a queue, the buffer may be larger.
+    pub fn waits(&self) -> Option<Waits> {
         let way = &self.ways[self.data()];
         // Near the receiver, ACKs follow immediately, whatever the queue.
-        let known = way.again > 0 && way.acks.times.len() >= ENOUGH && way.acks.least()? >= self.rtt()? / 4;
-        way.acks.longest_wait().filter(|_| known)
+        let known = way.acks.times.len() >= ENOUGH && way.acks.least()? >= self.rtt()? / 4;
+        way.acks.waits().filter(|_| known)
+    }
+
+    /// Whether it sent data again. Without losses no queue was full.
+    pub fn overflowed(&self) -> bool {
+        self.ways[self.data()].again > 0
     }
 
     /// Adds a segment that was captured at `at` at an interface.

@@ -13,7 +13,7 @@ mod unread;
 
 pub use datagrams::{DatagramDirection, Datagrams};
 pub use file::{Damage, Format, Frame, Reader};
-pub use flows::{Delivered, Direction, Flow, Samples};
+pub use flows::{Delivered, Direction, Flow, Samples, Waits};
 pub use load::Load;
 pub use order::Falls;
 pub use summary::{Carried, Count, Summary, summary};

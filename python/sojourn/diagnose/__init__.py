@@ -1,0 +1,1 @@
+"""Diagnoses an access line: what it is, what it does under load, and which setting helps."""
