@@ -76,7 +76,7 @@ def test_cake_in_the_router_ends_the_bloat_and_its_rates_belong_to_the_direction
 def test_a_shaper_above_the_rate_of_a_slower_line_is_not_recommended(bloated):
     """At 95 % the shaper is as fast as a line 5 % slower, so the queue stays in the line."""
     what = measures(bloated.line)[LATENCY]
-    slow = {each.share: bloated.of(f"{each.label} on a line 5 % slower", what) for each in shapers(bloated.line)}
+    slow = {each.share: bloated.of(f"{each.label}, line 5 % slower", what) for each in shapers(bloated.line)}
     assert slow[0.95].low > slow[0.9].high + 5
     assert bloated.choice.share == 0.9
 

@@ -34,7 +34,7 @@ def test_a_queue_that_a_window_keeps_below_its_limit_gives_a_buffer_of_at_least_
     found = captured(tmp_path, window="300 packets")
     queued = 300 - RATE * RTT / (8 * PACKET)
     assert buffer_of(found) == pytest.approx(queued, rel=0.1)
-    (said,) = (remark for remark in found.remarks if remark.startswith("Buffer"))
+    said = next(remark for remark in found.remarks if remark.startswith("Buffer from left"))
     assert said.startswith(f"Buffer from left to right: {buffer_of(found)} packets, ")
     assert "It may be larger, since no packet was lost: 95 % of the round trips waited at most " in said
 
@@ -42,14 +42,14 @@ def test_a_queue_that_a_window_keeps_below_its_limit_gives_a_buffer_of_at_least_
 def test_a_queue_that_overflows_gives_the_range_of_its_waits(tmp_path):
     found = captured(tmp_path, control={"cc": "cubic"})
     assert buffer_of(found) == pytest.approx(500, rel=0.15), "300 ms at 20 Mbit/s"
-    (said,) = (remark for remark in found.remarks if remark.startswith("Buffer"))
+    said = next(remark for remark in found.remarks if remark.startswith("Buffer from left"))
     assert ". 95 % of the round trips waited at most " in said
     assert "Packets were lost, so a queue was full at some time" in said
 
 
 def test_a_capture_at_the_receiver_shows_no_queue_and_says_so(tmp_path):
     found = captured(tmp_path, "up/0:receiver")
-    (said,) = (remark for remark in found.remarks if remark.startswith("Buffer"))
+    said = next(remark for remark in found.remarks if remark.startswith("Buffer from left"))
     assert said.endswith(
         "Unknown: no round trip of the capture includes the queue, so this is a guess: one bandwidth-delay product."
     )

@@ -14,6 +14,7 @@ from sojourn.cli.options import CacheOptions, load_changed, takes, with_changes
 from sojourn.cli.output import check_file, out, progress, show
 from sojourn.core.errors import UserError, one_line
 from sojourn.core.extras import require
+from sojourn.core.field_labels import with_unit
 from sojourn.core.files import write_atomic
 from sojourn.core.foreign_names import file_name
 from sojourn.core.quantities import short_time
@@ -81,6 +82,9 @@ def diagnose_(options: DiagnoseOptions) -> None:
             cache=options.store(),
             progress=on_progress,
         )
+    line = found.line
+    if line.down.rate == line.up.rate and options.home is None:
+        remarks = [*remarks, f"Both directions have the same rate: --home {line.net} makes the other one the download."]
     for remark in remarks:
         out.print(one_line(remark))
     _show(found)
@@ -92,7 +96,7 @@ def diagnose_(options: DiagnoseOptions) -> None:
 
 def _scenario(options: DiagnoseOptions) -> tuple[Scenario, list[str]]:
     """The scenario of a file, and what is uncertain about it."""
-    if options.file.suffix == SCENARIO:
+    if not options.file.is_file() or options.file.suffix == SCENARIO:
         for option, given in (("--rate", options.rate), ("--rtt", options.rtt)):
             if given is not None:
                 raise UserError(f"{option}: expected a capture or a Flent result, got the scenario {options.file}")
@@ -110,8 +114,8 @@ def _show(found: Diagnosis) -> None:
     table = Table(title=title, title_justify="left")
     table.add_column("", no_wrap=True)
     for name, each in columns.items():
-        table.add_column(f"{name} ({each.unit})" if each.unit and each.unit != "RPM" else name, justify="right")
-    for case in (IDLE, *found.cases):
+        table.add_column(with_unit(name, "" if each.unit in name else each.unit), justify="right")
+    for case in (IDLE, *found.rows):
         cells = [found.of(case, each).text(places=2) if _has(case, name) else "–" for name, each in columns.items()]
         table.add_row(case, *cells)
     show(table)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sojourn.compare.comparison import estimated
 from sojourn.core.record import Record
 from sojourn.core.record_schema import Measure, measure
 from sojourn.core.scenario import Scenario
-from sojourn.core.stats import Estimate, estimate, paired
+from sojourn.core.stats import Estimate, paired
 from sojourn.diagnose.cases import IDLE, NOW, Shaper, cases_of, idle, loaded, shapers, slower
 from sojourn.diagnose.line import Line, line_of
 from sojourn.runs.jobs import raise_failed
@@ -19,7 +20,7 @@ from sojourn.runs.store import Store
 CLOSE = 5.0
 """A difference of latency in ms that decides nothing: the target of CoDel (rfc8289#4.2)."""
 
-SLOW = "{} on a line 5 % slower"
+SLOW = "{}, line 5 % slower"
 """The label of a case on a slower line."""
 
 
@@ -39,6 +40,11 @@ class Diagnosis:
     choice: Shaper | None
 
     @property
+    def rows(self) -> list[str]:
+        """The cases under load, then those on a slower line."""
+        return [case for case in self.records if case != IDLE]
+
+    @property
     def best(self) -> str:
         """The label of the recommended case."""
         return self.choice.label if self.choice else NOW
@@ -48,7 +54,7 @@ class Diagnosis:
 
         Its interval includes the error of quantiles from a histogram.
         """
-        found = estimate([what.of(record) for record in self.records[case]], within=what.range)
+        found = estimated(self.records[case], what)
         return replace(found, half=found.half + what.error * found.mean)
 
 

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from sojourn.core.field_labels import with_unit
 from sojourn.core.quantities import short_rate, short_time
 from sojourn.core.stats import Estimate
 from sojourn.core.text_format import counted
@@ -58,8 +59,8 @@ def page_of(found: Diagnosis, remarks: Sequence[str] = ()) -> str:
         wan=WAN,
         line=f"Down {line.down}; up {line.up}; round-trip propagation delay {short_time(line.rtt)}.",
         remarks=remarks,
-        columns=[f"{name}, {each.unit}" if each.unit else name for name, each in columns.items()],
-        rows=[_row(found, case) for case in found.cases],
+        columns=[with_unit(name, "" if each.unit in name else each.unit) for name, each in columns.items()],
+        rows=[_row(found, case) for case in found.rows],
         method=f"Simulated: {load_text()} over the line, {counted(len(found.seeds), 'seed')}, mean ± 95 % CI. {METHOD}",
         **pictures,
     )

@@ -47,7 +47,7 @@ def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -
     directions, remarks = _directions(found, flows, rate)
     longest = max(each["rtt_s"] for each in [*flows, *ways])
     link = _link(directions, base, longest, found["layer"])
-    remarks += [said for each in directions if each.has_data for said in each.buffer(longest).remarks]
+    remarks += [said for each in directions for said in each.buffer(longest).remarks]
     # A flow starts at its host, before its own delay.
     shift = max(*((each["rtt_s"] - base) / 2 - each["start_s"] for each in [*flows, *ways]), 0.0)
     groups = _groups(flows, base, shift)
@@ -166,7 +166,6 @@ class Direction:
 
     way: str
     rate: float
-    has_data: bool
     waits: list[tuple[float, float]]
     overflowed: bool
 
@@ -215,7 +214,7 @@ def _directions(
         own = [flow for flow in flows if flow["rightward"] == (way == 0)]
         waits = [tuple(flow["wait_s"]) for flow in own if flow["wait_s"]]
         lost = any(flow["overflowed"] for flow in own if flow["wait_s"])
-        directions.append(Direction(WAYS[way], rates[way], data[way], waits, lost))
+        directions.append(Direction(WAYS[way], rates[way], waits, lost))
     return directions, remarks
 
 
@@ -244,7 +243,7 @@ def _unused(link: list[dict[str, Any]]) -> None:
 
 
 def _link(directions: list[Direction], base: float, longest: float, layer: int) -> dict[str, Any]:
-    """The link, with a queue in each direction that has data."""
+    """The link, with a queue in each direction."""
 
     def queue(way: Direction) -> dict[str, Any]:
         return {"aqm": "droptail", "limit": f"{way.buffer(longest).packets} packets"}
@@ -262,8 +261,7 @@ def _link(directions: list[Direction], base: float, longest: float, layer: int) 
     if layer:
         link["overhead"] = {"per_packet": f"{layer} B"}
     other: dict[str, Any] = {"rate": rate_text(back.rate)} if back.rate != there.rate else {}
-    other |= {"queue": queue(back)} if back.has_data else {}
-    return link | ({"back": other} if other else {})
+    return link | {"back": other | {"queue": queue(back)}}
 
 
 def _groups(flows: list[dict[str, Any]], base: float, shift: float) -> list[dict[str, Any]]:
