@@ -48,7 +48,7 @@ def test_another_link_or_node_is_an_error_that_lists_the_known_ones(given, said)
         line_of(access_line(), **given)
 
 
-def test_a_link_without_a_way_back_is_no_line():
+def test_a_link_without_a_reverse_link_is_no_line():
     scenario = access_line().set("links.line.duplex", False)
     scenario.set("flows", [])
     with pytest.raises(sj.UserError, match="expected a link with a rate in each direction, got none"):

@@ -99,13 +99,13 @@ def _way(scenario: Scenario, link: Mapping[str, Any], path: str) -> Way:
 
 
 def written(scenario: Scenario, path: str) -> dict[str, Any]:
-    """The table of a link as written; empty if the scenario has no table for the way back."""
+    """The table of a link as written; empty if the scenario has no table for the reverse link."""
     table = scenario.get_path(_forward(path))
     return dict(table if path == _forward(path) else table.get("back", {}))
 
 
 def _forward(path: str) -> str:
-    """The path of the link that a way back belongs to."""
+    """The path of the link that a reverse link belongs to."""
     links, name, *_ = field_paths.split(path)
     return f"{links}.{field_paths.element(name)}"
 

@@ -15,7 +15,8 @@ from xml.etree import ElementTree
 
 from sojourn import _sojourn
 from sojourn.compare.baseline import Baseline, measures_in, read_baseline, widened
-from sojourn.compare.comparison import estimated, queued_link
+from sojourn.compare.comparison import estimated
+from sojourn.compare.links import queued_link
 from sojourn.core import measure_paths, toml
 from sojourn.core.errors import UserError
 from sojourn.core.examples import located
