@@ -10,6 +10,7 @@ from sojourn.core.errors import UserError
 from sojourn.experiments import load_experiment
 from sojourn.experiments.verdict import Verdict
 from tests.experiments.test_claims import LEHTO, verdict_on
+from tests.support.experiment_folder import OTHER_CLAIMS
 
 CLAIMS = """
 [[claims]]
@@ -33,7 +34,7 @@ chosen_for = {names}
 def fitted(tmp_path, names):
     """Lehto's paper with one claim, and one choice that was made for `names`."""
     copy = tmp_path / "paper"
-    shutil.copytree(LEHTO, copy)
+    shutil.copytree(LEHTO, copy, ignore=OTHER_CLAIMS)
     (copy / "claims.toml").write_text(CLAIMS)
     (copy / "deviations.toml").write_text(CHOICE.replace("{names}", json.dumps(names)))
     return copy

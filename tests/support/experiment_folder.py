@@ -2,8 +2,8 @@
 
 import shutil
 
-OTHER_CLAIMS = shutil.ignore_patterns("deviations.toml")
-"""Leaves out the deviations, for `shutil.copytree`.
+OTHER_CLAIMS = shutil.ignore_patterns("deviations.toml", "coverage.toml")
+"""Leaves out deviations and coverage, for `shutil.copytree`.
 
-Their `chosen_for` names claims of the paper, which a copy with other claims lacks.
+They name claims of the paper, which a copy with other claims lacks.
 """
