@@ -47,6 +47,15 @@ def led_delay_margin(flows: float, capacity: float, rtt: float, weight: float, s
     return _lag_margin(led_gain(flows, capacity, rtt, span), led_pole(weight, interval=rtt), rtt)
 
 
+def led_body_margin(flows: float, capacity: float, rtt: float, weight: float, span: float) -> float:
+    """Delay margin of LED as led-2006#eq9 to led-2006#eq13 have it, in seconds; infinite without a crossover."""
+    gain, pole = led_gain(flows, capacity, rtt, span) * rtt, led_pole(weight, interval=rtt)
+    if gain * pole <= 1:
+        return math.inf
+    crossover = 1 / math.sqrt(gain**2 - 1 / pole**2)
+    return (1.5 * math.pi - math.atan(crossover / pole)) / crossover - rtt
+
+
 def red_delay_margin(flows: float, capacity: float, rtt: float, slope: float, weight: float) -> float:
     """Delay margin of RED where its average is the slowest part of the loop, in seconds."""
     return _lag_margin(red_gain(flows, capacity, rtt, slope), red_pole(capacity, weight), rtt)
@@ -91,6 +100,7 @@ FUNCTIONS = {
     "led_gain": led_gain,
     "red_gain": red_gain,
     "led_delay_margin": led_delay_margin,
+    "led_body_margin": led_body_margin,
     "red_delay_margin": red_delay_margin,
     "lag_delay_margin": lag_delay_margin,
     "onoff_hurst": onoff_hurst,

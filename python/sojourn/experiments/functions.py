@@ -6,8 +6,9 @@
 | `slope_backlog(queue, backlog, change, steps)` | its slope over the backlog, in percent per packet |
 | `slope_change(queue, backlog, change, steps)` | its slope over the change |
 | `mean`, `least`, `greatest`, `deviation` of `(pattern, queue, measure, setting)` | over all scenarios that fit |
-| `advantage(scenario, ours, theirs)` | the largest advantage, in percent, of a curve over another at equal x |
-| `reach(scenario, curve, x)` | the y of a curve at an x |
+| `advantage(scenario, ours, theirs)` | the largest advantage, in percent, of a mean curve over another at equal x |
+| `advantage_from_origin(scenario, ours, theirs)` | the same, with (0, 0) as the other curve's first point |
+| `reach(scenario, curve, x, measure)` | the y of a curve at an x; `measure` instead of y |
 | `design(name, quantity, "delay")` | a number of a design, with the dead time or (without the text) without it |
 | `fluid(name, quantity)` | a number of a fluid run at its end |
 
@@ -147,27 +148,66 @@ class CurvePoints:
         theirs = np.array([other.at(float(x)) for x in self.x[inside]])
         return float(100 * np.max(self.y[inside] / theirs - 1))
 
+    def from_origin(self) -> CurvePoints:
+        """The curve with (0, 0) as a further point."""
+        return CurvePoints(np.append(self.x, 0.0), np.append(self.y, 0.0))
+
+
+@dataclass(frozen=True)
+class SeedCurves:
+    """A curve of every seed: rows are seeds, columns points."""
+
+    x: Array
+    y: Array
+
+    def mean(self, without: int | None = None) -> CurvePoints:
+        """The mean curve, of all seeds or without one of them."""
+        kept = np.arange(len(self.x)) != without
+        return CurvePoints(self.x[kept].mean(axis=0), self.y[kept].mean(axis=0))
+
+    def at(self, x: Value) -> Array:
+        """The y of each seed at an x, which may differ between seeds."""
+        places = np.broadcast_to(np.ravel(x), len(self.x))
+        seeds = zip(self.x, self.y, places, strict=True)
+        return np.array([CurvePoints(own, other).at(float(place)) for own, other, place in seeds])
+
+
+def jackknifed(number: Callable[[int | None], float], seeds: int) -> Array:
+    """Pseudo-values of a number of mean curves, one for each seed.
+
+    `number` computes it without a seed, or from all (`None`). The mean of the pseudo-values is the number without the
+    bias of its order 1/n; their interval is that of the number.
+    """
+    whole = number(None)
+    if seeds < 2:
+        return np.array([whole])
+    return np.array([seeds * whole - (seeds - 1) * number(seed) for seed in range(seeds)])
+
 
 def curve_functions(outcome: Outcome) -> Functions:
-    """Comparisons of the curves of a scenario, seed by seed."""
+    """Comparisons of the curves of a scenario."""
     experiment = outcome.experiment
 
-    def points(scenario: str, curve: str) -> list[CurvePoints]:
+    def points(scenario: str, curve: str, measure: str = "") -> SeedCurves:
         if curve not in experiment.curves or scenario not in experiment.scenarios:
             known = ", ".join(experiment.curves) or "none"
             raise UserError(f'measure: expected a curve ({known}) of a scenario, got "{curve}", "{scenario}"')
         cases = [Case(scenario, queue) for queue in experiment.curves[curve].queues]
         x, y = (
-            np.array([outcome.values(case, measure) for case in cases])
-            for measure in (experiment.file.trade_off.x, experiment.file.trade_off.y)
+            np.array([outcome.values(case, name) for case in cases]).T
+            for name in (experiment.file.trade_off.x, measure or experiment.file.trade_off.y)
         )
-        return [CurvePoints(*seed) for seed in zip(x.T, y.T, strict=True)]
+        return SeedCurves(x, y)
 
     def advantage(scenario: str, ours: str, theirs: str) -> Value:
-        pairs = zip(points(scenario, ours), points(scenario, theirs), strict=True)
-        return np.array([own.most_above(other) for own, other in pairs])
+        own, other = points(scenario, ours), points(scenario, theirs)
+        return jackknifed(lambda seed: own.mean(seed).most_above(other.mean(seed)), len(own.x))
 
-    def reach(scenario: str, curve: str, x: Value) -> Value:
-        return np.array([seed.at(float(np.ravel(x)[0])) for seed in points(scenario, curve)])
+    def advantage_from_origin(scenario: str, ours: str, theirs: str) -> Value:
+        own, other = points(scenario, ours), points(scenario, theirs)
+        return jackknifed(lambda seed: own.mean(seed).most_above(other.mean(seed).from_origin()), len(own.x))
 
-    return {"advantage": advantage, "reach": reach}
+    def reach(scenario: str, curve: str, x: Value, measure: str = "") -> Value:
+        return points(scenario, curve, measure).at(x)
+
+    return {"advantage": advantage, "advantage_from_origin": advantage_from_origin, "reach": reach}
