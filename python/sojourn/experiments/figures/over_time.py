@@ -75,12 +75,14 @@ def series(outcome: Outcome, chosen: spec.Series) -> Figure:
         for axes, case in zip(rows, cases, strict=True):
             record = first_record(outcome, chosen, case)
             y = column_of(record, chosen.series, chosen.column) * chosen.scale + chosen.offset
-            axes.plot(record.series[chosen.series]["t"], y, color=style_of(0).color, linewidth=0.7)
+            t = np.asarray(record.series[chosen.series]["t"])
+            shown = t >= chosen.begin
+            axes.plot(t[shown], y[shown], color=style_of(0).color, linewidth=0.7)
             label = f"{outcome.experiment.scenarios[case.scenario].label}: {queue_label(outcome, case.queue)}"
             axes.set_title(label, fontsize=7.5, loc="left")
             axes.set_ylabel(chosen.ylabel or chosen.column, fontsize=7)
         rows[-1].set_xlabel("time (s)")
-        rows[-1].set_xlim(left=0)
+        rows[-1].set_xlim(left=chosen.begin)
         return made
 
 

@@ -171,6 +171,8 @@ class Series(Figure):
     """The term that is added after the factor."""
     ylabel: str = ""
     """Label of the y axes (default: the column)."""
+    begin: float = 0.0
+    """The time in seconds at which the panels begin, such as the end of the warm-up."""
 
 
 class Traces(Figure):
