@@ -1,4 +1,4 @@
-"""Curves of an experiment: values between points, advantages, and their intervals over the seeds."""
+"""Curves of an experiment: values between points, and advantages over the seeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_pseudo_values_of_a_mean_are_the_values():
 
 
 def test_pseudo_values_have_no_bias_of_order_one_over_n():
-    """The square of a mean is too large by s²/n (Quenouille 1956): their mean lacks exactly that."""
+    """The square of a mean is too large by s²/n, which they lack."""
     values = np.array([3.0, 1.0, 8.0, 4.0, 9.0])
 
     def square(without: int | None) -> float:

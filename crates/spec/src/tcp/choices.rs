@@ -37,7 +37,7 @@ choice! {
         NewReno "newreno",
         /// Selective acknowledgments; see [`SackAlgorithm`].
         Sack "sack",
-        /// Fast retransmit without fast recovery: slow start from one segment (ns-2 tcp.cc, `dupack_action`).
+        /// Fast retransmit, then slow start from one segment (ns-2 tcp.cc, `dupack_action`).
         Tahoe "tahoe",
     }
 }
