@@ -206,7 +206,11 @@ ORIGINS = {
     "cpc": {"ours": {"A3b", "A7d", "E12", "F2", "S5b", "B1", "B2", "B3", "B4"}, "theory": {"F1"}, "judge": {"N1"}},
     "flower": {"ours": {"F23b", "F23c"}},
     "fuzzyrtt": {"ours": {"S1", "S2", "S4", "S5", "E1", "L1"}},
-    "led": {"theory": {"D1v", "D2v", "D3v"}, "judge": {"N-ftp", "N-reverse", "N-lot"}, "ours": {"S1", "S2"}},
+    "led": {
+        "theory": {"D1v", "D2v", "D3v"},
+        "judge": {"N-ftp", "N-reverse", "N-lot"},
+        "ours": {"F13-AVQ", "F13-BLUE", "S1", "S2", "S3"},
+    },
     "lehto": {},
 }
 
