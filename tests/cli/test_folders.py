@@ -65,10 +65,9 @@ def test_a_new_cache_is_announced_once(here, capsys, dumbbell):
     [
         (["run", "FILE", "--seed", "1", "--seed", "2"], "--seed"),
         (["run", "FILE", "--seed=1", "--seeds", "2", "--seed=1"], "--seed"),
-        (["linux", "build", "--source", "a", "--source", "b"], "--source"),
     ],
 )
-def test_an_option_that_counts_once_is_refused_twice(arguments, option, dumbbell, capsys):
+def test_a_second_seed_is_refused(arguments, option, dumbbell, capsys):
     assert main([str(dumbbell) if each == "FILE" else each for each in arguments]) == 2
     assert capsys.readouterr().err == f"error: {option}: expected it once, got it twice\n"
 

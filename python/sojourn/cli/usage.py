@@ -44,7 +44,10 @@ def message(error: TyperException) -> str:
 
 
 def check_once(command: Any, arguments: Sequence[str]) -> None:
-    """Raises `UserError` if an option with a single value is given twice."""
+    """Raises `UserError` if `--seed` is given twice, which looks like two runs.
+
+    Of other options with one value the last counts, as is usual.
+    """
     seen, words = set[str](), iter(arguments)
     for word in words:
         if word == "--":
@@ -54,7 +57,7 @@ def check_once(command: Any, arguments: Sequence[str]) -> None:
         for each in getattr(command, "params", []):
             if name not in each.opts or not name.startswith("-") or getattr(each, "is_flag", False):
                 continue
-            if name in seen:
+            if name == "--seed" and name in seen:
                 raise UserError(f"{name}: expected it once, got it twice")
             seen |= set() if each.multiple else set(each.opts)
             if not equals:
