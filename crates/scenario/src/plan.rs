@@ -221,6 +221,7 @@ impl FlowLayout<'_> {
             paths: self.drawn.cloned().or(by_packets),
             stack,
             traffic: group.traffic.clone(),
+            host: group.host.clone(),
         }
     }
 

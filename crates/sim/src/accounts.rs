@@ -2,6 +2,7 @@
 //! Each packet is reported to the observer, and drops are counted.
 
 use crate::flow::Drops;
+use crate::foreign::{ForeignAction, ForeignPacket, Outbox};
 use crate::observer::{HostDoes, Observer};
 use crate::packet::{Packet, flag};
 use crate::tcp::{AckOptions, AckOptionsPool, Sender, TcpOptions};
@@ -17,6 +18,8 @@ pub(crate) struct PacketAccounts<O> {
     pub pool: AckOptionsPool,
     pub drops: Drops,
     pub warmup: Time,
+    /// The events of foreign flows; `None` if the world has none.
+    pub foreign: Option<Box<Outbox>>,
 }
 
 impl<O: Observer> PacketAccounts<O> {
@@ -44,6 +47,13 @@ impl<O: Observer> PacketAccounts<O> {
         stored.copied().unwrap_or_default()
     }
 
+    /// Reports a packet of a foreign flow to the caller.
+    pub fn tell_foreign(&mut self, now: Time, packet: &Packet, action: fn(ForeignPacket) -> ForeignAction) {
+        if let Some(outbox) = &mut self.foreign {
+            outbox.push_packet(now, packet, action);
+        }
+    }
+
     /// A packet reaches its host, where `bytes` become readable; `options` are those of an ACK.
     #[inline(always)]
     pub fn gets(&mut self, now: Time, packet: &Packet, bytes: u64, options: &AckOptions) {
@@ -60,11 +70,13 @@ impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
         if packet.has(flag::BACK) {
             self.pool.take(packet.extra);
         }
+        self.tell_foreign(now, &packet, ForeignAction::Drop);
         self.observer.on_drop(now, link, cause, &packet);
     }
 
-    fn on_duplicate(&mut self, _: Time, _: u32, packet: &Packet) -> Option<Packet> {
+    fn on_duplicate(&mut self, now: Time, _: u32, packet: &Packet) -> Option<Packet> {
         self.drops.add_copy(packet.flow);
+        self.tell_foreign(now, packet, ForeignAction::Duplicate);
         // An ACK owns its options, and so does its copy.
         let extra = if packet.has(flag::BACK) { self.pool.copy(packet.extra) } else { packet.extra };
         Some(Packet { extra, ..*packet })

@@ -158,7 +158,7 @@ pub(crate) enum Endpoint {
 }
 
 /// A sender of datagrams.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Datagrams {
     /// Bytes sent.
     pub sent: u64,
@@ -168,6 +168,8 @@ pub(crate) struct Datagrams {
     pub armed: Time,
     /// Round-trip times in seconds, for datagrams that are echoed.
     pub echo: Option<Moments>,
+    /// Whether the caller supplies both endpoints, and these are their packets.
+    pub foreign: bool,
 }
 
 /// A finite transfer: a flow's only one, or that of the present connection of a slot.

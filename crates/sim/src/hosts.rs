@@ -2,6 +2,7 @@
 
 use crate::accounts::PacketAccounts;
 use crate::flow::{Endpoint, Transfer};
+use crate::foreign::ForeignAction;
 use crate::observer::Observer;
 use crate::packet::{Packet, flag};
 use crate::tcp::{AckOptions, Call, Progress, Received, Receiver, SegmentSink};
@@ -157,7 +158,12 @@ impl<O: Observer> World<O> {
     #[inline(never)]
     fn datagram_arrives(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
-        let comes_back = matches!(&flow.endpoint, Endpoint::Udp(datagrams) if datagrams.echo.is_some());
+        let Endpoint::Udp(datagrams) = &flow.endpoint else { return };
+        if datagrams.foreign {
+            self.accounts.gets(now, packet, 0, &AckOptions::default());
+            return self.accounts.tell_foreign(now, packet, ForeignAction::Arrive);
+        }
+        let comes_back = datagrams.echo.is_some();
         flow.totals.delivered += u64::from(packet.size);
         self.accounts.gets(now, packet, u64::from(packet.size), &AckOptions::default());
         if comes_back {
@@ -191,7 +197,7 @@ impl<O: Observer> World<O> {
 
     /// A host sends a packet at `at`.
     #[inline(always)]
-    fn send(&mut self, at: Time, mut packet: Packet) {
+    pub(crate) fn send(&mut self, at: Time, mut packet: Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         if let Some(transfer) = &mut flow.transfer {
             transfer.travels.sent += 1;
@@ -272,6 +278,9 @@ impl<O: Observer> World<O> {
     fn datagram_comes_back(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         let Endpoint::Udp(datagrams) = &mut flow.endpoint else { return };
+        if datagrams.foreign {
+            return self.accounts.tell_foreign(now, packet, ForeignAction::Arrive);
+        }
         let rtt = now.since(packet.stamp);
         if let Some(echo) = datagrams.echo.as_mut().filter(|_| now >= self.warmup) {
             echo.add(rtt.as_secs_f64());
@@ -322,6 +331,7 @@ impl<O: Observer> World<O> {
             let until = if inclusive { now + Duration::from_nanos(1) } else { now }.min(flow.application.due());
             let action = (flow.application.due() == due).then(|| flow.application.act());
             match &mut flow.endpoint {
+                Endpoint::Udp(datagrams) if datagrams.foreign => self.foreign_writes(due, index, action),
                 Endpoint::Udp(datagrams) => {
                     if let Some(Action::Write(Write { bytes: Some(size), .. })) = action {
                         datagrams.sent += size;

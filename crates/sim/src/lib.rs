@@ -36,6 +36,7 @@
 mod accounts;
 pub mod config;
 mod flow;
+mod foreign;
 mod hosts;
 mod needs;
 mod observer;
@@ -46,6 +47,7 @@ mod world;
 
 pub use config::{BuildError, WorldConfig};
 pub use flow::{Completion, FlowStats};
+pub use foreign::{ForeignAction, ForeignEvent, ForeignPacket};
 pub use observer::{HostDoes, NoopObserver, Observer};
 pub use packet::{Packet, flag};
 pub use report::FlowReport;

@@ -146,6 +146,7 @@ impl<O: Observer> World<O> {
                 pool: AckOptionsPool::default(),
                 drops: Drops::with_room(entries.len()),
                 warmup: config.warmup,
+                foreign: None,
             },
             warmup: config.warmup,
             end: config.end,
@@ -190,6 +191,10 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[index as usize];
         if let Endpoint::Udp(datagrams) = &mut flow.endpoint {
             datagrams.echo = config.traffic.echoes().then(Moments::default);
+            datagrams.foreign = config.host.is_some();
+        }
+        if config.host.is_some() {
+            self.accounts.foreign.get_or_insert_default().add_flow(index);
         }
         flow.transfer = application.transfer_size().map(|size| Box::new(Transfer { opened: config.start, size, ..Transfer::default() }));
         flow.application = application;
@@ -228,7 +233,7 @@ impl<O: Observer> World<O> {
         }
         let mut receiver = Receiver::default();
         let endpoint = match stack {
-            None => Endpoint::Udp(Box::new(Datagrams { sent: 0, counted: 0, armed: Time::NEVER, echo: None })),
+            None => Endpoint::Udp(Box::new(Datagrams { armed: Time::NEVER, ..Datagrams::default() })),
             Some(stack) => {
                 let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
                 receiver = Receiver::new(params, self.predicts).map_err(BuildError::Control)?;
@@ -295,6 +300,12 @@ impl<O: Observer> World<O> {
             }
         }
         None
+    }
+
+    /// Runs at most one event up to `until`; returns whether more may be due by then.
+    pub(crate) fn run_one(&mut self, until: Time) -> bool {
+        let mut arrived = Packet::EMPTY;
+        self.stalled.is_none() && (self.step(until, &mut arrived).is_some() || (self.network.paused() && !self.stalls()))
     }
 
     /// Whether time no longer advances: implausibly many events happened at one time.
@@ -439,12 +450,13 @@ fn add_routes(builder: &mut NetworkBuilder, stacks: &[TcpOptions], entry: &Plann
     let mut add = |there: &Direction<'_>, back: &Direction<'_>, shared: bool| {
         // On every loop a flow must wait for the world's time somewhere, or it would run to the end of time at once.
         let chooses = there.chooses() || back.chooses();
-        let ways = match chooses {
+        let deferred = chooses || entry.host.is_some();
+        let ways = match deferred {
             true => [(there, Delivery::Deferred), (back, Delivery::Deferred)],
             false => [(there, Delivery::AfterEvent), (back, Delivery::Immediate)],
         };
         let [forward, back_route] = ways.map(|(way, delivery)| way.add(builder, delivery, shared, entry.group));
-        if immediate && !chooses {
+        if immediate && !deferred {
             builder.answers_at_once();
         }
         let unknown = |UnknownLink(_)| BuildError::Route { name: entry.name.clone() };

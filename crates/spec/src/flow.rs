@@ -26,10 +26,12 @@ pub struct Flow {
     /// Either the flow has drawn one, which is `forward` and `back`, or each packet chooses.
     pub paths: Option<Arc<Paths>>,
     /// The TCP stack of both hosts, as an index of a list of TCP options.
-    /// `None` over UDP. Sessions require one.
+    /// `None` over UDP and for endpoints of the caller. Sessions require one.
     pub stack: Option<u32>,
     /// The traffic that it sends.
     pub traffic: Traffic,
+    /// The name of the endpoints that the caller supplies; `None` for the simulator's.
+    pub host: Option<String>,
 }
 
 impl Flow {

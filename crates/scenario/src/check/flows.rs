@@ -64,7 +64,8 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
     if group.tcp.is_some() && !is_tcp {
         return Err(Error::got(format!("{field}.tcp"), format_args!("a table for {} traffic over UDP", traffic.name()), "no TCP options"));
     }
-    let options = is_tcp.then(|| tcp(group.tcp.as_ref(), common, field)).transpose()?;
+    foreign(group, &traffic, field)?;
+    let options = (is_tcp && group.host.is_none()).then(|| tcp(group.tcp.as_ref(), common, field)).transpose()?;
     let FlowPaths { forward, back, all } = paths::find(group, field, (from, to), place)?;
     Ok(Group {
         name: group.name.clone(),
@@ -83,8 +84,23 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
         dscp: group.dscp,
         port: group.port,
         traffic,
+        host: group.host.clone(),
         tcp: options,
     })
+}
+
+/// Checks that endpoints of a program can carry a group's traffic.
+fn foreign(group: &Flows, traffic: &Traffic, field: &str) -> Result<(), Error> {
+    let Some(host) = &group.host else { return Ok(()) };
+    name(format!("{field}.host"), "host", host)?;
+    if !traffic.is_tcp() || traffic.opens_connections() {
+        let got = format_args!("\"{}\" with host = \"{host}\"", traffic.name());
+        return Err(Error::got(format!("{field}.traffic.kind"), got, "traffic over one connection, such as bulk"));
+    }
+    match group.tcp {
+        Some(_) => Err(Error::got(format!("{field}.tcp"), format_args!("a table with host = \"{host}\""), "none: its endpoints are no TCP of the simulator")),
+        None => Ok(()),
+    }
 }
 
 /// Reads the files of a group's traffic and checks its parameters.

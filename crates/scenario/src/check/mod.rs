@@ -94,7 +94,10 @@ pub struct Group {
     pub port: Option<u16>,
     /// The traffic that they send.
     pub traffic: Traffic,
-    /// The TCP options; `None` over UDP.
+    /// The name of the endpoints that a program supplies; default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The TCP options; `None` over UDP and for endpoints of a program.
     pub tcp: Option<TcpOptions>,
 }
 

@@ -214,6 +214,10 @@ pub struct Flows {
     /// The port of their connections, which classes can match; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
+    /// The name of the endpoints that carry them, such as "quinn"; default: the scenario's host.
+    /// A program that uses the crate `sojourn-harness` supplies them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// The traffic that the flows send; default: bulk data without end.
     #[serde(default)]
     pub traffic: Traffic,
