@@ -22,7 +22,7 @@ REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs cr
 # One process per core; tests of a file stay together, because they share fixtures.
 PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties hunt mutants fuzz fuzz-lint abi-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
+.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties stacks hunt mutants fuzz fuzz-lint abi-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -36,6 +36,7 @@ help:
 	@echo 'make mutants     change one operator, value or branch of MUTANTS_PARTS at a time: tests must detect it'
 	@echo 'make fuzz        fuzz each target for a minute or FUZZ_SECONDS, guided by coverage'
 	@echo 'make fuzz-lint   compile and lint the fuzz targets'
+	@echo 'make stacks      test foreign transport stacks over the network of sojourn-harness'
 	@echo 'make abi-lint    lint the Rust that is linked into a Linux kernel'
 	@echo 'make lint        only formatting, types and lints'
 	@echo 'make lowest      Python tests with the lowest library versions that pyproject.toml allows'
@@ -97,6 +98,7 @@ format: setup
 	rustfmt --edition 2024 --check $(REGISTERED)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo fmt --manifest-path hosts/linux/abi/Cargo.toml --check
+	cargo fmt --manifest-path stacks/quinn/Cargo.toml --check
 	$(BIN)/ruff check --quiet python tests conformance examples scripts papers studies docs
 	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers studies docs
 	$(BIN)/mypy
@@ -109,6 +111,10 @@ fuzz-lint:
 abi-lint:
 	cp Cargo.lock hosts/linux/abi/Cargo.lock
 	CARGO_PROFILE_DEV_PANIC=abort cargo clippy --manifest-path hosts/linux/abi/Cargo.toml --target-dir target/abi-lint -- --deny warnings
+
+# Foreign stacks over the harness, each in a workspace of its own with the stack's dependencies.
+stacks:
+	@for stack in stacks/*/; do cargo test --quiet --manifest-path $$stack/Cargo.toml --target-dir target/stacks || exit 1; done
 
 # Child processes must not use make's job server, which these variables describe.
 ALONE := env -u MAKEFLAGS -u MFLAGS

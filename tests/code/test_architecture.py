@@ -90,6 +90,7 @@ FOLDERS = [
     "conformance/oracles/",
     "conformance/bench/",
     "hosts/linux/",
+    "stacks/",
     "tests/",
     "fuzz/",
     "examples/",

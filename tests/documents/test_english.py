@@ -169,6 +169,7 @@ SHORT = (
     "crates/cc/",
     "crates/fluid/",
     "crates/fuzzy/",
+    "crates/harness/",
     "crates/hunt/",
     "crates/lab/",
     "crates/link/",

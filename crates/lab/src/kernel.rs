@@ -41,6 +41,9 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
         let (Some(&first), Some(&last)) = (flow.forward.first(), flow.forward.last()) else {
             return refused(format!("flows.{group}: expected a link between its hosts on a Linux host, got none"));
         };
+        if let Some(host) = &flow.host {
+            return refused(format!("flows.{group}.host: expected none on a Linux host, got \"{host}\""));
+        }
         check_traffic(flow).map_err(|said| Error::Build(format!("flows.{group}.{said}")))?;
         let mut number = |node: u32| {
             let next = hosts.len() as u32;

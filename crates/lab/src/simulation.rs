@@ -46,9 +46,7 @@ impl Simulation {
     /// # Errors
     /// A queue does not fit its link, or a law is missing.
     pub fn new(scenario: &Checked, seed: u64, laws: &Laws) -> Result<Self, Error> {
-        if !scenario.host.is_simulator() {
-            return Err(Error::Build("host: expected simulator, got linux, for which there is `sojourn linux`".into()));
-        }
+        Self::check_host(scenario)?;
         Self::from_plan(Arc::new(scenario.plan(seed)), laws, false)
     }
 
@@ -70,8 +68,29 @@ impl Simulation {
     }
 
     fn from_plan(plan: Arc<Plan>, laws: &Laws, all_events: bool) -> Result<Self, Error> {
+        if let Some((flow, host)) = plan.flows.iter().find_map(|flow| Some((flow, flow.host.as_ref()?))) {
+            let group = &plan.groups[flow.group as usize].name;
+            let expected = "expected none, because only a program with the crate sojourn-harness has such endpoints";
+            return Err(Error::Build(format!("flows.{group}.host: {expected}, got \"{host}\"")));
+        }
         let world = build(&plan, laws, all_events)?;
-        Ok(Simulation { plan, world, pauses: 0 })
+        Ok(Self::at_zero(plan, world))
+    }
+
+    /// A run at time 0.
+    pub(crate) fn at_zero(plan: Arc<Plan>, world: World<Recorder>) -> Self {
+        Simulation { plan, world, pauses: 0 }
+    }
+
+    /// Rejects a scenario for another host than the simulator.
+    ///
+    /// # Errors
+    /// The host's name.
+    pub(crate) fn check_host(scenario: &Checked) -> Result<(), Error> {
+        match scenario.host.is_simulator() {
+            true => Ok(()),
+            false => Err(Error::Build("host: expected simulator, got linux, for which there is `sojourn linux`".into())),
+        }
     }
 
     /// A clone that continues as the run of `plan`, a member of the same family.

@@ -106,6 +106,7 @@ fn flow(arguments: &Arguments, index: u32) -> Flow {
         paths: None,
         stack: Some(0),
         traffic: Traffic::default(),
+        host: None,
         start: Time::from_secs_f64(f64::from(index) / f64::from(arguments.flows)),
         stop: Time::NEVER,
     }

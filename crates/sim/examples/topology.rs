@@ -99,7 +99,18 @@ fn main() {
             let (forward, back) = topology.routes(&places, is_tree);
             let start = Time::from_secs_f64(0.1 * f64::from(flow) / f64::from(flows));
             let name = format!("f{flow}");
-            Flow { name, group: 0, forward, back, paths: None, stack: Some(0), traffic: Traffic::default(), start, stop: Time::NEVER }
+            Flow {
+                name,
+                group: 0,
+                forward,
+                back,
+                paths: None,
+                stack: Some(0),
+                traffic: Traffic::default(),
+                start,
+                stop: Time::NEVER,
+                host: None,
+            }
         })
         .collect();
     let (window, initial_ssthresh) = (10_000, 10_000.0);

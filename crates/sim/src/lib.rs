@@ -18,7 +18,7 @@
 //! // One TCP connection sends 5 MB.
 //! let flow = Flow {
 //!     name: "upload".into(), group: 0, forward: vec![0], back: vec![1], paths: None, stack: Some(0),
-//!     traffic: Traffic::Bulk(bulk::Params { size: Some(Bytes(5_000_000)) }), start: Time::ZERO, stop: Time::NEVER,
+//!     traffic: Traffic::Bulk(bulk::Params { size: Some(Bytes(5_000_000)) }), start: Time::ZERO, stop: Time::NEVER, host: None,
 //! };
 //! let config = WorldConfig {
 //!     seed: 1, end: Time::from_secs_f64(10.0), links: vec![there, back], flows: vec![flow].into(), stacks: vec![TcpOptions::rfc()],

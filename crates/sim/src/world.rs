@@ -6,6 +6,7 @@
 //! `sojourn_net` explains which actions are events, and the order of simultaneous ones.
 
 mod connections;
+mod foreign;
 mod fork;
 mod identity;
 mod session;
@@ -300,12 +301,6 @@ impl<O: Observer> World<O> {
             }
         }
         None
-    }
-
-    /// Runs at most one event up to `until`; returns whether more may be due by then.
-    pub(crate) fn run_one(&mut self, until: Time) -> bool {
-        let mut arrived = Packet::EMPTY;
-        self.stalled.is_none() && (self.step(until, &mut arrived).is_some() || (self.network.paused() && !self.stalls()))
     }
 
     /// Whether time no longer advances: implausibly many events happened at one time.

@@ -97,6 +97,7 @@ proptest! {
             back: vec![back],
             paths: None, stack: (kind < 3).then_some(0),
             traffic: traffic(kind, rate, size, every),
+            host: None,
             start: Time::ZERO,
             stop: Time::ZERO + range::LONGEST_TIME,
         };

@@ -353,6 +353,7 @@ fn play(script: Script) -> String {
             paths: None,
             stack: Some(0),
             traffic: script.traffic,
+            host: None,
             start: Time::ZERO,
             stop: Time::NEVER,
         }]

@@ -360,7 +360,7 @@ fn flow(number: u32, half: u32, draw: &Draw, own: &mut Vec<AccessLink>) -> Flow 
     let start = at_ms(draw.pick(&pick("start"), &[0, 0, 37, 1100]));
     let stop = draw.pick(&pick("stop"), &[Time::NEVER, Time::NEVER, at_ms(2600)]);
     let stack = (traffic.transport() == Transport::Tcp).then_some(number);
-    Flow { name, group: number % 2, forward, back, paths, stack, traffic, start, stop }
+    Flow { name, group: number % 2, forward, back, paths, stack, traffic, start, stop, host: None }
 }
 
 /// A world whose first stack is this profile with some other options.

@@ -185,7 +185,7 @@ fn world(flows: &[RandomFlow], aqms: &[u8], seed: u64, all_events: bool) -> Worl
         let (name, group, stop) = (format!("flow{number}"), number as u32, Time::ZERO + Duration::from_secs(7));
         let stack = (!matches!(flow.kind, 3 | 5)).then_some(u32::from(flow.stack_choice));
         let traffic = traffic(flow, rate);
-        config.flows.to_mut().push(Flow { name, group, forward, back, paths: None, stack, traffic, start, stop });
+        config.flows.to_mut().push(Flow { name, group, forward, back, paths: None, stack, traffic, start, stop, host: None });
     }
     config.links = links;
     config
@@ -364,6 +364,7 @@ fn long_lived(&(rate, delay_ms, every_ms, size, seed): &(u64, u64, u64, u64, u64
         paths: None,
         stack: Some(stack),
         traffic: transfers::Params { every, size_mean: Some(size_mean), size_shape: None, sizes: None }.into(),
+        host: None,
         start: Time::ZERO,
         stop: Time::ZERO + Duration::from_secs(40),
     };
@@ -409,6 +410,7 @@ fn last_link_takes_no_time(last: LinkConfig, shared: bool, initial_window: u32) 
         paths: None,
         stack: Some(0),
         traffic: Traffic::default(),
+        host: None,
         start,
         stop: end,
     };

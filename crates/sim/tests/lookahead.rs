@@ -70,6 +70,7 @@ fn world(flows: &[RandomFlow], shared: &Shared, seed: u64, all_events: bool) -> 
             paths: None,
             stack: (!matches!(random_flow.traffic, 3 | 4)).then_some(number as u32),
             traffic: traffic(random_flow.traffic),
+            host: None,
             start: Time::ZERO + Duration::from_micros(random_flow.start),
             stop: Time::ZERO + Duration::from_secs(5),
         }

@@ -68,6 +68,7 @@ fn simulated(aqm: &str) -> (Audit, String) {
         paths: None,
         stack: None,
         traffic: traffic(source),
+        host: None,
         start: Time::from_secs_f64(0.1 * f64::from(source)),
         stop: Time::NEVER,
     };

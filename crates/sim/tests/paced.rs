@@ -52,6 +52,7 @@ fn world(flows: &[(u8, u8, u64)], aqm: u8, mbit: u64, seed: u64) -> WorldConfig<
         paths: None,
         stack: Some(u32::from(choice)),
         traffic: traffic(kind),
+        host: None,
         start: Time::ZERO + Duration::from_micros(start),
         stop: Time::ZERO + Duration::from_secs(5),
     };

@@ -79,6 +79,7 @@ pub(crate) fn config(aqm: AnyAqm, limit: Amount, flows: u32, params: TcpOptions)
         paths: None,
         stack: Some(0),
         traffic: Traffic::default(),
+        host: None,
         start: at(0.1 * f64::from(i)),
         stop: if i % 2 == 1 { at(15.0) } else { Time::NEVER },
     };

@@ -57,6 +57,7 @@ fn run(params: TcpOptions, limit: u32, both: bool) -> (World<Watch>, Rc<RefCell<
         paths: None,
         stack: Some(i),
         traffic: Traffic::default(),
+        host: None,
         start: Time::from_secs_f64(30.0 * f64::from(i)),
         stop: Time::NEVER,
     };

@@ -106,6 +106,7 @@ fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
             paths: None,
             stack: Some(0),
             traffic: Traffic::default(),
+            host: None,
             // Not at whole milliseconds, which TCP-Linux's clock counts.
             start: Time::from_nanos(37_000),
             stop: Time::NEVER,
@@ -182,6 +183,7 @@ impl SharedQueue {
                 paths: None,
                 stack: Some(0),
                 traffic: Traffic::default(),
+                host: None,
                 start: Time::from_nanos(1000 * start),
                 stop: Time::NEVER,
             });

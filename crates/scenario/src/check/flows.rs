@@ -98,7 +98,11 @@ fn foreign(group: &Flows, traffic: &Traffic, field: &str) -> Result<(), Error> {
         return Err(Error::got(format!("{field}.traffic.kind"), got, "traffic over one connection, such as bulk"));
     }
     match group.tcp {
-        Some(_) => Err(Error::got(format!("{field}.tcp"), format_args!("a table with host = \"{host}\""), "none: its endpoints are no TCP of the simulator")),
+        Some(_) => Err(Error::got(
+            format!("{field}.tcp"),
+            format_args!("a table with host = \"{host}\""),
+            "none: its endpoints are no TCP of the simulator",
+        )),
         None => Ok(()),
     }
 }

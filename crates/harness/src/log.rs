@@ -1,0 +1,65 @@
+//! The result of a run: its record, its packets and its windows.
+
+use sojourn_lab::Series;
+use sojourn_scenario::record::Record;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What happened to a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PacketKind {
+    /// An endpoint sent it.
+    Sent,
+    /// It reached the other end.
+    Arrived,
+    /// A link or the script dropped it.
+    Dropped,
+}
+
+/// An event of a packet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PacketEvent {
+    /// Its time.
+    pub at: Duration,
+    /// The flow, such as `web/0`.
+    pub flow: String,
+    /// Whether it travels to the sender of the data.
+    pub back: bool,
+    /// The number of the packet in the run, from 1.
+    pub number: u64,
+    /// Its size on the wire in bytes.
+    pub size: u16,
+    /// Whether it carries a congestion mark.
+    pub marked: bool,
+    /// What happened.
+    pub kind: PacketKind,
+}
+
+/// The result of a run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The record, as of any run of the simulator.
+    pub record: Record,
+    /// The series that the scenario traces.
+    pub series: Series,
+    /// What happened to foreign flows.
+    pub log: Log,
+}
+
+/// What happened to foreign flows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Log {
+    /// The packets of foreign flows, in the order in which the harness learned of them.
+    pub packets: Vec<PacketEvent>,
+    /// The congestion windows of foreign flows in bytes, at each change.
+    pub windows: BTreeMap<String, Vec<(Duration, u64)>>,
+}
+
+impl Log {
+    pub(crate) fn add_window(&mut self, flow: &str, at: Duration, window: u64) {
+        match self.windows.get_mut(flow) {
+            Some(windows) => windows.push((at, window)),
+            None => drop(self.windows.insert(flow.into(), vec![(at, window)])),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The payloads of packets in the network.
+
+use crate::endpoint::{Datagram, Ecn};
+use std::collections::HashMap;
+
+/// Payloads by the numbers of their packets.
+#[derive(Default, Debug)]
+pub(crate) struct Packets {
+    next: u64,
+    stored: HashMap<u64, Stored>,
+}
+
+#[derive(Debug)]
+struct Stored {
+    datagram: Datagram,
+    /// Packets in the network with this payload; impairments duplicate some.
+    copies: u32,
+}
+
+impl Packets {
+    /// Stores a datagram and returns its number.
+    pub fn add(&mut self, datagram: Datagram) -> u64 {
+        self.next += 1;
+        self.stored.insert(self.next, Stored { datagram, copies: 1 });
+        self.next
+    }
+
+    /// One more packet with this payload is in the network.
+    pub fn copy(&mut self, number: u64) {
+        if let Some(stored) = self.stored.get_mut(&number) {
+            stored.copies += 1;
+        }
+    }
+
+    /// A packet leaves the network; returns its payload.
+    pub fn take(&mut self, number: u64) -> Option<Vec<u8>> {
+        let stored = self.stored.get_mut(&number)?;
+        stored.copies -= 1;
+        if stored.copies > 0 {
+            return Some(stored.datagram.payload.clone());
+        }
+        self.stored.remove(&number).map(|stored| stored.datagram.payload)
+    }
+
+    /// Marks a packet that has not yet entered the network.
+    pub fn mark(&mut self, number: u64) {
+        if let Some(stored) = self.stored.get_mut(&number) {
+            stored.datagram.ecn = Ecn::Ce;
+        }
+    }
+
+    /// The bytes and the ECN field of a packet.
+    pub fn get(&self, number: u64) -> Option<(usize, Ecn)> {
+        self.stored.get(&number).map(|stored| (stored.datagram.payload.len(), stored.datagram.ecn))
+    }
+}

@@ -1,0 +1,34 @@
+//! Trials on windows that are written down.
+
+use sojourn_harness::{Log, trials};
+use std::time::Duration;
+
+fn windows(of: &[u64]) -> Log {
+    let at = |(number, &window): (usize, &u64)| (Duration::from_millis(number as u64), window);
+    Log { windows: [("a".to_owned(), of.iter().enumerate().map(at).collect())].into(), ..Log::default() }
+}
+
+#[test]
+fn a_reduction_to_seven_tenths_keeps_the_rule_of_cubic() {
+    let judged = trials::cubic_decrease(&windows(&[14_720, 100_000, 70_000, 80_000, 56_000]), "a");
+    assert_eq!(judged.to_string(), "RFC 9438 section 4.6: a congestion event reduces the window to 0.7 of it: held 2 times");
+}
+
+#[test]
+fn fast_convergence_of_the_window_is_named() {
+    // Section 4.7 sets W_max to 0.85 of the window: 0.85 times 0.7 is 0.595.
+    let judged = trials::cubic_decrease(&windows(&[100_000, 70_000, 69_000, 41_055]), "a");
+    assert!(!judged.holds());
+    let expected = "RFC 9438 section 4.6: a congestion event reduces the window to 0.7 of it: broken at 0.003000 s: expected a factor of 0.700, \
+                    got 0.595 (69000 to 41055 bytes); that is fast convergence, which reduces W_max and not the window (section 4.7)";
+    // The step from 70000 to 69000 is no congestion event, but no rule of CUBIC allows it.
+    assert!(judged.to_string().contains("broken at 0.002000 s"), "{judged}");
+    let judged = trials::cubic_decrease(&windows(&[100_000, 70_000, 69_000 + 1_000, 41_650]), "a");
+    assert_eq!(judged.to_string(), expected.replace("69000 to 41055", "70000 to 41650"));
+}
+
+#[test]
+fn a_run_without_a_reduction_decides_nothing() {
+    let judged = trials::cubic_decrease(&windows(&[10_000, 20_000]), "a");
+    assert_eq!(judged.verdict, trials::Verdict::NotApplicable("the window of a was never reduced".into()));
+}
