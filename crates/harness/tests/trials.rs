@@ -11,7 +11,7 @@ fn windows(of: &[u64]) -> Log {
 #[test]
 fn a_reduction_to_seven_tenths_keeps_the_rule_of_cubic() {
     let judged = trials::cubic_decrease(&windows(&[14_720, 100_000, 70_000, 80_000, 56_000]), "a");
-    assert_eq!(judged.to_string(), "RFC 9438 section 4.6: a congestion event reduces the window to 0.7 of it: held 2 times");
+    assert_eq!(judged.to_string(), "rfc9438#4.6, a congestion event reduces the window to 0.7 of it: held 2 times");
 }
 
 #[test]
@@ -19,8 +19,8 @@ fn fast_convergence_of_the_window_is_named() {
     // Section 4.7 sets W_max to 0.85 of the window: 0.85 times 0.7 is 0.595.
     let judged = trials::cubic_decrease(&windows(&[100_000, 70_000, 69_000, 41_055]), "a");
     assert!(!judged.holds());
-    let expected = "RFC 9438 section 4.6: a congestion event reduces the window to 0.7 of it: broken at 0.003000 s: expected a factor of 0.700, \
-                    got 0.595 (69000 to 41055 bytes); that is fast convergence, which reduces W_max and not the window (section 4.7)";
+    let expected = "rfc9438#4.6, a congestion event reduces the window to 0.7 of it: broken at 0.003000 s: expected a factor of 0.700, \
+                    got 0.595 (69000 to 41055 bytes); that is fast convergence, which reduces W_max and not the window (rfc9438#4.7)";
     // The step from 70000 to 69000 is no congestion event, but no rule of CUBIC allows it.
     assert!(judged.to_string().contains("broken at 0.002000 s"), "{judged}");
     let judged = trials::cubic_decrease(&windows(&[100_000, 70_000, 69_000 + 1_000, 41_650]), "a");

@@ -15,7 +15,7 @@ const ROUNDING: f64 = 0.02;
 /// Judges the reductions of a flow's window: each is to 0.7 of it (rfc9438#4.6).
 /// A reduction to at most two packets of 1500 B is persistent congestion, which another rule governs (rfc9002#7.6).
 pub fn cubic_decrease(log: &Log, flow: &str) -> Judged {
-    let rule = "RFC 9438 section 4.6: a congestion event reduces the window to 0.7 of it";
+    let rule = "rfc9438#4.6, a congestion event reduces the window to 0.7 of it";
     let windows = log.windows.get(flow).map_or(&[][..], Vec::as_slice);
     let mut held = 0;
     for pair in windows.windows(2) {
@@ -26,7 +26,7 @@ pub fn cubic_decrease(log: &Log, flow: &str) -> Judged {
         let factor = after as f64 / before as f64;
         if (factor - BETA).abs() > ROUNDING {
             let cause = match (factor - FAST_CONVERGENCE).abs() <= ROUNDING {
-                true => "; that is fast convergence, which reduces W_max and not the window (section 4.7)",
+                true => "; that is fast convergence, which reduces W_max and not the window (rfc9438#4.7)",
                 false => "",
             };
             let why = format!("expected a factor of 0.700, got {factor:.3} ({before} to {after} bytes){cause}");
