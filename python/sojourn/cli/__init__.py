@@ -41,7 +41,7 @@ from sojourn.cli import diagnose as diagnose_command
 from sojourn.cli import imports as import_command
 from sojourn.cli import linux as linux_command
 from sojourn.cli import trace as trace_command
-from sojourn.cli.output import StoppedError, held_folders
+from sojourn.cli.output import StoppedError, held_folders, say_all_new
 from sojourn.core.errors import Note, ScenarioError, UserError, one_line
 from sojourn.core.extras import missing_extra
 from sojourn.core.files import DiskError
@@ -102,7 +102,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", Note)
         warnings.showwarning = _show_warning  # type: ignore[assignment]
         with held_folders():
-            return _run(arguments, interrupted)
+            code = _run(arguments, interrupted)
+            if code == 0:
+                say_all_new()
+            return code
 
 
 @cache

@@ -85,6 +85,17 @@ _held: ContextVar[tuple[ExitStack, set[Path]] | None] = ContextVar("held", defau
 """The locks that the running command holds, and their folders."""
 
 
+_new: dict[Path, str] = {}
+"""Folders that did not exist when the running command began to use them, and the line about each."""
+
+
+def say_all_new() -> None:
+    """Prints the lines of `say_new` for folders that exist now."""
+    for folder, what in _new.items():
+        if folder.exists():
+            err.print(one_line(what))
+
+
 @contextmanager
 def held_folders() -> Iterator[None]:
     """Releases at the end of the block what `check_folder` reserved in it."""
@@ -94,13 +105,13 @@ def held_folders() -> Iterator[None]:
             yield
         finally:
             _held.reset(token)
+            _new.clear()
 
 
 def say_new(folder: Path, what: str) -> None:
-    """Prints a line at the end of the command if the command has made this folder."""
-    held = _held.get()
-    if held is not None and not folder.exists():
-        held[0].callback(lambda: err.print(one_line(what)) if folder.exists() else None)
+    """Prints a line at the end of a successful command if the command has made this folder."""
+    if not folder.exists():
+        _new[folder] = what
 
 
 def _hold(folder: Path, option: str) -> None:

@@ -63,6 +63,10 @@ def queued_links(scenario: Scenario, links: Links | None = None) -> list[str]:
     known = link_paths(scenario)
     if isinstance(links, str) and links in known:
         return [links]
+    if not isinstance(links, str) and not (
+        isinstance(links, Sequence) and all(isinstance(each, str) for each in links)
+    ):
+        raise UserError.expected(f"{scenario.label}: link", "a name, or a list of names", links)
     found: set[str] = set()
     for each in [part.strip() for part in links.split(",")] if isinstance(links, str) else links:
         if each in known or not (each == EVERY or set(each) & set("*?[")):

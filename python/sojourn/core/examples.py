@@ -33,8 +33,9 @@ def find(name: str | Path) -> Path | None:
     path = Path(name)
     if not may_be(path):
         return None
-    tried = [folder() / f"{path.name}{ending}" for ending in ("", *ENDINGS)]
-    return next((file for file in tried if file.suffix in ENDINGS and file.is_file()), None)
+    known = names()
+    found = next((each for ending in ("", *ENDINGS) if (each := f"{path.name}{ending}") in known), None)
+    return None if found is None else folder() / found
 
 
 def located(path: Path) -> Path:
