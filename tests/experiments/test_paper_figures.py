@@ -120,11 +120,11 @@ def test_a_column_that_a_trace_lacks_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "cpc-2015" / "experiment.toml"
     good = file.read_text()
     file.write_text(good.replace('series = "rtt/ping/0", column = "seconds"', 'series = "rtt/ping/0", column = "ms"'))
-    outcome = reproduce(load_experiment(file.parent), "bloat", 1)
     with pytest.raises(
-        UserError, match=r"experiment.toml: measures.ping_idle.column: expected one of seconds of the trace rtt/ping/0"
+        UserError, match=r"experiment.toml: measures.ping_mean.column: expected one of seconds of the trace rtt/ping/0"
     ):
-        outcome.runs()
+        reproduce(load_experiment(file.parent), "bloat", 1)
+    outcome = reproduce(load_experiment(PAPERS / "cpc-2015"), "bloat", 1)
     chosen = figure_of(outcome, "fig4").model_copy(update={"series": "rtt/pong/0"})
     with pytest.raises(UserError, match="series: expected one of rtt/ping/0, got"):
         over_time.series(outcome, chosen)

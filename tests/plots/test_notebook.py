@@ -70,7 +70,7 @@ def test_a_prompt_completes_keys_series_and_columns(dumbbell, traced):
     assert list(swept["links.bottleneck.queue.mean"]) == list(swept.runs["links.bottleneck.queue.mean"])
     with pytest.raises(
         sj.UserError,
-        match=r"one of 65 names, such as links.bottleneck.queue.mean, .*got \"links.bottleneck.queue.men\"",
+        match=r"one of 69 names, such as links.bottleneck.queue.mean, .*got \"links.bottleneck.queue.men\"",
     ):
         swept["links.bottleneck.queue.men"]
     assert list(sj.load(dumbbell)._ipython_key_completions_())[:2] == ["name", "duration"]

@@ -86,7 +86,7 @@ _held: ContextVar[tuple[ExitStack, set[Path]] | None] = ContextVar("held", defau
 
 
 _new: dict[Path, str] = {}
-"""Folders that did not exist when the running command began to use them, and the line about each."""
+"""Folders that the running command did not find, and the line about each."""
 
 
 def say_all_new() -> None:

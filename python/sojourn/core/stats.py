@@ -99,7 +99,13 @@ class Estimate:
         return self.mean - self.low, self.high - self.mean
 
     def exact(self) -> Estimate:
-        """The estimate without an interval, for runs without randomness."""
+        """The estimate without an interval, for runs without randomness.
+
+        Returns
+        -------
+        Estimate
+            The same mean; the half-width is NaN.
+        """
         return replace(self, half=math.nan)
 
     def scaled(self, factor: float) -> Estimate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -34,10 +35,12 @@ def judge_claims(outcome: Outcome, claims: Iterable[Claim]) -> None:
 
 @contextmanager
 def in_claim(experiment: Experiment, claim: Claim) -> Iterator[None]:
-    """Names file and claim in errors."""
+    """Names file and claim in errors that do not name a file of the experiment."""
     try:
         yield
     except UserError as error:
+        if str(error).startswith(f"{experiment.root}{os.sep}"):
+            raise
         raise UserError(f"{experiment.root / 'claims.toml'}: claims[{claim.id}].{error}") from None
 
 

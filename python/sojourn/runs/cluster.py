@@ -63,7 +63,13 @@ class Cluster:
         return max(self.workers or int(getattr(self.executor, "_max_workers", 1) if said is None else said), 1)
 
     def connected(self) -> int | None:
-        """The number of parallel calls of the workers that Dask has now; None for other executors."""
+        """The number of parallel calls of the workers that Dask has now.
+
+        Returns
+        -------
+        int or None
+            The number; None for other executors.
+        """
         client = getattr(self.executor, "_client", None)
         return None if client is None else int(sum(client.nthreads().values()))
 
