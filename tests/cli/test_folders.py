@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +36,9 @@ def test_a_second_command_into_one_folder_is_refused_by_one_line(here, capsys, d
         check_folder(Path("y"))
         check_folder(Path("y"))  # by the same command
         command = [sys.executable, "-m", "sojourn", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True)
+        paths = [str(Path(each).resolve()) for each in sys.path if each]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith('error: --out "x/../y": another command is writing there')
     assert not Path("y").exists()

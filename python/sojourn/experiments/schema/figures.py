@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
-from pydantic import ConfigDict, Discriminator, Field, Strict, Tag
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Strict, Tag
 
 from sojourn.experiments.schema.figure import Figure
 from sojourn.experiments.schema.law_figures import ControlSurface, Inference, Rules, Sets
 from sojourn.experiments.schema.toml import FileModel, Span, TwoTexts
 
 Points = Annotated[int, Field(ge=2)]
-Ends = Annotated[tuple[float, float], Strict(False)]
+Ends = Annotated[tuple[float, float], BeforeValidator(lambda ends: tuple(ends) if isinstance(ends, list) else ends)]
 """A first and a last value."""
 
 
