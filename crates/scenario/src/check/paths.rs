@@ -1,17 +1,13 @@
 //! Determines the paths of a group: along named nodes, or the shortest.
 
 use super::links::Network;
-use super::route::PathFinder;
+use super::route::{LONGEST_PATH, PathFinder};
 use crate::error::Error;
 use crate::written::{Flows, PathChoice};
 use sojourn_spec::paths::Paths;
 use sojourn_units::{Duration, Time};
 use std::collections::HashSet;
 use std::path::Path;
-
-/// The maximum length of a path.
-/// A position on a path fits into a byte, including access and egress links.
-pub(super) const LONGEST_PATH: usize = 253;
 
 /// The network of the flows, its paths, and the folder of files that groups name.
 pub(super) struct Place<'a> {

@@ -2,10 +2,13 @@
 
 use super::Link;
 use super::links::Network;
-use super::paths::LONGEST_PATH;
 use crate::error::Error;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
+
+/// The maximum length of a path.
+/// A position on a path fits into a byte, including access and egress links.
+pub(super) const LONGEST_PATH: usize = 253;
 
 /// The maximum number of alternative paths.
 const MOST_PATHS: usize = 64;
