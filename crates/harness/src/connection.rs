@@ -90,11 +90,11 @@ impl Connection {
         Ok(sent)
     }
 
-    /// Asks an end for its timer.
+    /// Asks an end for its timer; one in the past is due now.
     pub fn timer(&mut self, side: Side, now: Duration) -> Result<Timer, Error> {
         let at = self.guarded(side, now, |endpoint| endpoint.timeout())?;
-        let after = at.map(|at| Time::ZERO + sojourn_units::Duration::from_nanos(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX)));
-        let before = std::mem::replace(&mut self.end(side).timer, after.map(|after| after.max(at_time(now))));
+        let after = at.map(|at| Time::ZERO + nanos(at.max(now)));
+        let before = std::mem::replace(&mut self.end(side).timer, after);
         Ok(Timer { before, after })
     }
 
@@ -140,6 +140,7 @@ impl Connection {
     }
 }
 
-fn at_time(now: Duration) -> Time {
-    Time::ZERO + sojourn_units::Duration::from_nanos(now.as_nanos() as u64)
+/// The same duration for the engine, at most 584 years.
+pub(crate) fn nanos(time: Duration) -> sojourn_units::Duration {
+    sojourn_units::Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }

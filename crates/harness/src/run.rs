@@ -1,6 +1,6 @@
 //! A run: endpoints of foreign stacks over the simulated network.
 
-use crate::connection::{Connection, Side};
+use crate::connection::{Connection, Side, nanos};
 use crate::endpoint::{Datagram, FlowInfo, HEADERS, Pair};
 use crate::error::Error;
 use crate::log::{Log, PacketEvent, PacketKind, Run};
@@ -189,7 +189,7 @@ impl Running {
             self.run.deliver(at, flow, news.delivered);
         }
         if let Some(rtt) = news.rtt {
-            self.run.sample_rtt(at, flow, sojourn_units::Duration::from_nanos(rtt.as_nanos() as u64));
+            self.run.sample_rtt(at, flow, nanos(rtt));
         }
         if news.complete {
             self.run.complete(at, flow);
@@ -198,7 +198,7 @@ impl Running {
             self.timers.remove(&(before, flow, side));
         }
         if let Some(after) = timer.after {
-            self.timers.insert((after.max(at), flow, side));
+            self.timers.insert((after, flow, side));
         }
         for datagram in sent {
             self.send(at, flow, side, datagram);
@@ -226,8 +226,7 @@ impl Running {
                 self.log(at, &packet, PacketKind::Dropped);
             }
             Some(Fate::Delay(time)) => {
-                let until = at + sojourn_units::Duration::from_nanos(time.as_nanos() as u64);
-                self.held.insert((until, packet.token, flow, back));
+                self.held.insert((at + nanos(time), packet.token, flow, back));
             }
         }
     }
