@@ -2,6 +2,7 @@
 //! `cargo test -p sojourn-sim --test all timelines` runs those of one file.
 
 mod bounds;
+mod by_hand;
 mod conformance;
 mod drawn;
 mod elision;

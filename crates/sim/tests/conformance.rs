@@ -69,6 +69,43 @@ struct Line {
     sends: Vec<String>,
 }
 
+/// The number of the segment that begins with this byte.
+fn segment(byte: u64, mss: u64) -> String {
+    let (whole, rest) = (byte / mss + 1, byte % mss);
+    if rest == 0 { whole.to_string() } else { format!("{whole}+{rest}") }
+}
+
+fn name(packet: &Packet, mss: u64, header: u64) -> String {
+    if packet.has(flag::SYN) {
+        return if packet.has(flag::BACK) { "syn-ack".into() } else { "syn".into() };
+    }
+    if packet.has(flag::ACK) {
+        return if packet.has(flag::BACK) { format!("ack {}", segment(packet.seq, mss)) } else { "ack".into() };
+    }
+    if u64::from(packet.size) == header { "probe".into() } else { segment(packet.seq, mss) }
+}
+
+/// A packet of the sender with the signs of its flags.
+pub fn sent_name(packet: &Packet, mss: u32, header: u32) -> String {
+    let mut text = name(packet, mss.into(), header.into());
+    for (bit, sign) in [(flag::RETRANSMIT, "r"), (flag::CWR, "C"), (flag::FIN, " fin")] {
+        text += if packet.has(bit) { sign } else { "" };
+    }
+    text
+}
+
+pub fn window_text(cwnd: f64, ssthresh: f64) -> String {
+    let threshold = if ssthresh >= 1e6 { "-".into() } else { format!("{}", (ssthresh * 100.0).round() / 100.0) };
+    format!("cwnd {cwnd:5.2}  ssthresh {threshold:>3}")
+}
+
+/// A line of a timeline.
+pub fn line_text(time: Time, event: &str, window: &str, sends: &[String]) -> String {
+    let sends = if sends.is_empty() { String::new() } else { format!("sends {}", sends.join(" ")) };
+    let text = format!("{:8.1}  {event:<26}{window:<28}{sends}", time.as_secs_f64() * 1e3);
+    text.trim_end().to_string() + "\n"
+}
+
 struct Timeline {
     fate: Arc<Mutex<Fate>>,
     mss: u64,
@@ -81,19 +118,8 @@ struct Timeline {
 }
 
 impl Timeline {
-    fn segment(&self, byte: u64) -> String {
-        let (whole, rest) = (byte / self.mss + 1, byte % self.mss);
-        if rest == 0 { whole.to_string() } else { format!("{whole}+{rest}") }
-    }
-
     fn name(&self, packet: &Packet) -> String {
-        if packet.has(flag::SYN) {
-            return if packet.has(flag::BACK) { "syn-ack".into() } else { "syn".into() };
-        }
-        if packet.has(flag::ACK) {
-            return if packet.has(flag::BACK) { format!("ack {}", self.segment(packet.seq)) } else { "ack".into() };
-        }
-        if u64::from(packet.size) == self.header { "probe".into() } else { self.segment(packet.seq) }
+        name(packet, self.mss, self.header)
     }
 }
 
@@ -108,10 +134,7 @@ impl Observer for Timeline {
         let (lost, marked) = (said(&fate.lose), said(&fate.mark));
         fate.next = if lost { Some(ArrivalVerdict::Drop) } else { marked.then_some(ArrivalVerdict::Signal) };
         drop(fate);
-        let mut text = name;
-        for (bit, sign) in [(flag::RETRANSMIT, "r"), (flag::CWR, "C"), (flag::FIN, " fin")] {
-            text += if packet.has(bit) { sign } else { "" };
-        }
+        let mut text = sent_name(packet, self.mss as u32, self.header as u32);
         let back = usize::from(packet.has(flag::BACK));
         if back == 1 {
             text += if packet.has(flag::ECE) { " ECE" } else { "" };
@@ -172,11 +195,9 @@ impl Observer for Timeline {
     }
 
     fn on_window(&mut self, now: Time, _: u32, cwnd: f64, ssthresh: f64) {
-        let threshold = if ssthresh >= 1e6 { "-".into() } else { format!("{}", (ssthresh * 100.0).round() / 100.0) };
-        let window = format!("cwnd {cwnd:5.2}  ssthresh {threshold:>3}");
         // The window is shown on the line of the sender's action.
         if let Some(line) = self.lines[0].last_mut().filter(|line| line.time == now && line.window.is_empty()) {
-            line.window = window;
+            line.window = window_text(cwnd, ssthresh);
         }
     }
 }
@@ -196,7 +217,7 @@ struct Script {
 }
 
 /// The options of `tcp` lines.
-fn options(tcp: &mut TcpOptions, words: &[&str]) {
+pub fn options(tcp: &mut TcpOptions, words: &[&str]) {
     for word in words {
         let (key, value) = word.split_once('=').unwrap_or_else(|| panic!("{word}: an option is key=value"));
         let number = || value.parse::<f64>().unwrap_or_else(|_| panic!("{word}: a number"));
@@ -230,6 +251,7 @@ fn options(tcp: &mut TcpOptions, words: &[&str]) {
             "window" => tcp.window = number() as u32,
             "delack" => tcp.delayed_ack = (value != "off").then(time),
             "limited" => tcp.limited_transmit = value == "on",
+            "restart_after_idle" => tcp.restart_after_idle = value == "on",
             "timestamps" => tcp.timestamps = value == "on",
             "ecn" => {
                 tcp.ecn = match value {
@@ -264,10 +286,14 @@ fn spaced(value: &str) -> String {
     format!("{} {}", &value[..digits], &value[digits..])
 }
 
+/// The stack of a script that names no options.
+pub fn base() -> TcpOptions {
+    TcpOptions { mss: 1000, handshake: Handshake::None, delayed_ack: None, ..TcpOptions::rfc() }
+}
+
 fn read(head: &str) -> Script {
-    let base = TcpOptions { mss: 1000, handshake: Handshake::None, delayed_ack: None, ..TcpOptions::rfc() };
     let mut script = Script {
-        tcp: base,
+        tcp: base(),
         delay: Duration::from_millis(50),
         traffic: Traffic::default(),
         end: Time::ZERO + Duration::from_secs(1),
@@ -367,17 +393,12 @@ fn play(script: Script) -> String {
     let mut lines: Vec<Line> = sender.into_iter().chain(receiver.into_iter().filter(|_| timeline.show_receiver)).collect();
     lines.retain(|line| line.time <= script.end && !(line.event == "timer" && line.sends.is_empty()));
     lines.sort_by_key(|line| line.time);
-    let text = lines.iter().map(|line| {
-        let sends = if line.sends.is_empty() { String::new() } else { format!("sends {}", line.sends.join(" ")) };
-        let text = format!("{:8.1}  {:<26}{:<28}{sends}", line.time.as_secs_f64() * 1e3, line.event, line.window);
-        text.trim_end().to_string() + "\n"
-    });
-    text.collect()
+    lines.iter().map(|line| line_text(line.time, &line.event, &line.window, &line.sends)).collect()
 }
 
-#[test]
-fn every_script_plays_as_it_is_written() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
+/// Every script of a folder gives the timeline below its dashes. `play` takes the settings above them.
+pub fn every_script_plays(folder: &str, play: impl Fn(&str) -> String) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let mut wrong = Vec::new();
@@ -385,7 +406,7 @@ fn every_script_plays_as_it_is_written() {
         let text = std::fs::read_to_string(&path).unwrap();
         let (head, expected) = text.split_once("---\n").unwrap_or((&text, ""));
         let settings: String = head.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
-        let played = play(read(&settings));
+        let played = play(&settings);
         if played == expected {
             continue;
         }
@@ -396,4 +417,9 @@ fn every_script_plays_as_it_is_written() {
         wrong.push(format!("{}: first difference {first:#?}", path.file_name().unwrap().to_string_lossy()));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_script_plays_as_it_is_written() {
+    every_script_plays("tests/conformance", |settings| play(read(settings)));
 }

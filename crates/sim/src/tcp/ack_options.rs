@@ -14,6 +14,17 @@ pub struct SackBlocks {
     pub(super) count: u8,
 }
 
+impl FromIterator<(u64, u64)> for SackBlocks {
+    /// The first blocks, as many as an ACK has room for.
+    fn from_iter<T: IntoIterator<Item = (u64, u64)>>(all: T) -> Self {
+        all.into_iter().take(MAX_SACK_BLOCKS).fold(SackBlocks::default(), |mut sack, block| {
+            sack.blocks[usize::from(sack.count)] = block;
+            sack.count += 1;
+            sack
+        })
+    }
+}
+
 impl SackBlocks {
     /// The duplicate bytes that the receiver reports (rfc2883#4).
     /// They are those of the first block, if that lies below `ack` or within the second block.

@@ -100,9 +100,9 @@ impl Sender {
         self.core.delay_source()
     }
 
-    /// The time at which its timer expires.
+    /// The time at which its timer expires or its pace releases a segment.
     #[inline]
-    pub(crate) fn deadline(&self) -> Time {
+    pub fn deadline(&self) -> Time {
         self.core.deadline()
     }
 
@@ -258,12 +258,13 @@ impl Sender {
     #[cold]
     fn on_window_update<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.core.stop_persist_timer(call);
+        self.core.restart_after_idle(call);
         self.recovery.on_window_update(&mut self.core, call);
         self.core.start_persist_timer(call);
     }
 
     /// The timer expires at `call.now`; a timer that was restarted since does nothing.
-    pub(crate) fn on_timer<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+    pub fn on_timer<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         let before = self.core.before();
         self.on_expiry(call);
         self.check(&before, call);

@@ -34,11 +34,9 @@ mod wheel;
 
 pub(crate) use ack_options::AckOptionsPool;
 pub use ack_options::{AckOptions, SackBlocks};
-pub(crate) use call::{Call, SegmentSink};
+pub use call::{Call, SegmentSink};
 pub use ecn::ByteCounts;
-pub(crate) use endpoint::Progress;
-pub use endpoint::Sender;
+pub use endpoint::{Progress, Sender};
 pub(crate) use receiver::{Received, Receiver};
-pub(crate) use sender::Origin;
-pub use sender::SenderStats;
+pub use sender::{Origin, SenderStats};
 pub use sojourn_spec::tcp::{AccEcnOption, Ecn, Handshake, Recovery, RttHint, SackAlgorithm, TcpOptions, WindowBasis};

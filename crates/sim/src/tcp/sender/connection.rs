@@ -137,7 +137,7 @@ impl SenderCore {
     /// It falls back to the initial window (rfc5681#4.1), or in Linux by a half for each RTO that has passed (rfc2861#3.1,
     /// `tcp_cwnd_restart`).
     #[cold]
-    fn restart_after_idle<O>(&mut self, call: &Call<O>) {
+    pub fn restart_after_idle<O>(&mut self, call: &Call<O>) {
         let (mut idle, rto, params) = (self.idle_time(call.now), self.rtt.rto(), call.params);
         if !params.restart_after_idle || self.owns_window() || self.snd_una < self.snd_max || idle <= rto {
             return;
