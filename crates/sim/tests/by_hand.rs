@@ -141,7 +141,8 @@ impl Host {
         }
     }
 
-    /// The sending time that an ACK echoes: that of the first segment that is newly acknowledged, or has newly arrived.
+    /// The sending time that an ACK echoes.
+    /// It is that of the first segment that is newly acknowledged, or has newly arrived.
     fn echoed(&self, next: u64, sack: &[(u64, u64)], now: Time) -> Time {
         let first = if next > self.acked { self.acked } else { sack.first().map_or(next, |block| block.0) };
         self.sent.get(&first).copied().unwrap_or(now)

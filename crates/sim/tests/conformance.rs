@@ -396,7 +396,8 @@ fn play(script: Script) -> String {
     lines.iter().map(|line| line_text(line.time, &line.event, &line.window, &line.sends)).collect()
 }
 
-/// Every script of a folder gives the timeline below its dashes. `play` takes the settings above them.
+/// Every script of a folder gives the timeline below its dashes.
+/// `play` takes the settings above them.
 pub fn every_script_plays(folder: &str, play: impl Fn(&str) -> String) {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
