@@ -131,8 +131,9 @@ def expand_curve(table: CurveTable) -> tuple[Curve, dict[str, Choice]]:
     """A curve, and the queues that are its points; the first parameter that varies names them."""
     points = {}
     for values in zip(*table.vary.values(), strict=True):
-        name = f"{table.id}_{values[0]:g}".replace(".", "p")
-        shown = "/".join(f"{value:g}" for value in values)
+        texts = [value if isinstance(value, str) else f"{value:g}" for value in values]
+        name = f"{table.id}_{texts[0]}".replace(".", "p").replace(" ", "")
+        shown = "/".join(texts)
         queue = table.queue | dict(zip(table.vary, values, strict=True))
         points[name] = Choice(name, f"{table.label} {shown}", table.title, queue)
     return Curve(table.id, table.label, list(points)), points

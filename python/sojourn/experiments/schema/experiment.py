@@ -281,8 +281,8 @@ class CurveTable(NamedTable):
     """The curve in one phrase."""
     queue: Parameters
     """The common parameters of all points."""
-    vary: dict[str, list[float | int]]
-    """Parameters with one value for each point; lists of equal length."""
+    vary: dict[str, list[float | int | str]]
+    """Parameters with one value for each point, texts or numbers; lists of equal length."""
 
     @model_validator(mode="after")
     def _equal_lengths(self) -> Self:
