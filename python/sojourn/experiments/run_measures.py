@@ -101,7 +101,7 @@ class RunMeasures(Mapping[str, Any]):
 
 def reading_of(measure: Measure, values: Mapping[str, Any] | None = None) -> Reading:
     """The reading of a measure of a series, with these values in its braces."""
-    known = values or {}
+    known = {} if values is None else values
     keys = ("series", "take", "event", "nth", "span", "bin", "share", "last", "ahead", "optional")
     between = measure.between and (float(filled(measure.between[0], known)), float(filled(measure.between[1], known)))
     return Reading(
