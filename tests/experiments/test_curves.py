@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sojourn.experiments.families import expand_curve
 from sojourn.experiments.functions import CurvePoints, SeedCurves, jackknifed
+from sojourn.experiments.schema.experiment import CurveTable
 
 
 def test_pseudo_values_of_a_mean_are_the_values():
@@ -47,3 +49,14 @@ def test_each_seed_is_read_at_its_own_place():
     curves = SeedCurves(np.array([[0.0, 2.0], [0.0, 4.0]]), np.array([[0.0, 1.0], [0.0, 1.0]]))
     assert curves.at(1.0) == pytest.approx([0.5, 0.25])
     assert curves.at(np.array([1.0, 2.0])) == pytest.approx([0.5, 0.5])
+
+
+def test_the_points_of_a_curve_vary_in_texts_and_numbers():
+    vary = {"limit": ["15 packets", "1.5 BDP"], "min": [2, 2.5]}
+    table = CurveTable.model_validate({"queue": {"aqm": "red"}, "vary": vary})
+    curve, points = expand_curve(table)
+    assert curve.queues == ["_15packets", "_1p5BDP"]
+    assert [point.table for point in points.values()] == [
+        {"aqm": "red", "limit": "15 packets", "min": 2},
+        {"aqm": "red", "limit": "1.5 BDP", "min": 2.5},
+    ]

@@ -133,6 +133,19 @@ def test_a_folder_is_all_that_a_paper_needs(folder: Path) -> None:
     assert [drawn.id for drawn in draw_figures(outcome)] == ["own"]
 
 
+def test_braces_of_a_measure_may_name_the_first_measure_of_a_run(folder: Path) -> None:
+    file = folder / "experiment.toml"
+    table = 'half = { series = "queue/bottleneck", column = "packets", take = "first-above", than = "{0.5 * peak}" }'
+    file.write_text(file.read_text().replace("later = {", f"{table}\nlater = {{"))
+    experiment = load_experiment(folder)
+    outcome = reproduce(experiment, seeds=1)
+    [(case, [record])] = outcome.records.items()
+    queue = record.series["queue/bottleneck"]
+    inside = queue["t"] >= 1.0
+    times, packets = queue["t"][inside], queue["packets"][inside]
+    assert experiment.value(case, "half", record) == times[packets >= packets.max() / 2][0]
+
+
 def test_what_a_paper_says_is_text_in_its_report(folder: Path) -> None:
     text = (folder / "claims.toml").read_text()
     (folder / "claims.toml").write_text(text.replace("A half of eight is four", "A <b>half</b> & 4 < 8"))

@@ -146,7 +146,7 @@ CURVE = "[curves.c]\nqueue = { aqm = 'red' }\n"
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("[queues.droptail]", f"{CURVE}vary = {{ min = ['a', 'b'] }}\n[queues.droptail]", "vary"),
+        ("[queues.droptail]", f"{CURVE}vary = {{ min = [[1], [2]] }}\n[queues.droptail]", "vary"),
         ("[queues.droptail]", f"{CURVE}vary = {{}}\n[queues.droptail]", "vary"),
         ("year = 2026", "year = 2026-01-01", "year"),
         ("year = 2026", f"year = {'9' * 5000}", ":8: expected a whole number"),
