@@ -2,7 +2,7 @@
 
     python scripts/papers_table.py [FOLDER ...]     # default: results, after `sojourn reproduce all`
 
-A paper without a whole rerun has dashes.
+A paper without a whole rerun in the folders keeps its row; a new one has dashes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,23 @@ README = Path(__file__).resolve().parent.parent / "README.md"
 BEGIN, END = "<!-- papers: begin -->\n", "<!-- papers: end -->\n"
 
 
-def table(experiments: Iterable[str], found: Mapping[str, Entry]) -> str:
-    """The table, one row for each paper."""
+def table(experiments: Iterable[str], found: Mapping[str, Entry], kept: Mapping[str, list[str]]) -> str:
+    """The table, one row for each paper. `kept` are the cells of rows by paper, for those that are not found."""
     verdicts = [str(verdict) for verdict in Verdict]
     rows = [["paper", "claims of the paper", *verdicts]]
     for experiment in experiments:
         entry = found.get(experiment)
-        counts = [entry.total, *(entry.counts[each] for each in verdicts)] if entry else []
-        rows.append([experiment, *(map(str, counts) if counts else ["–"] * (1 + len(verdicts)))])
+        counts = [str(each) for each in (entry.total, *(entry.counts[each] for each in verdicts))] if entry else []
+        rows.append([experiment, *(counts or kept.get(experiment, ["–"] * (1 + len(verdicts))))])
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([lines[0], f"|---|{'---:|' * (len(rows[0]) - 1)}", *lines[1:]]) + "\n"
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """The cells of a page's table by paper."""
+    lines = text.partition(BEGIN)[2].partition(END)[0].splitlines()[2:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {paper: counts for paper, *counts in cells}
 
 
 def with_table(text: str, new: str) -> str:
@@ -46,7 +53,8 @@ def main(folders: list[str]) -> None:
         e.id: e for folder in folders or ["results"] for e in entries(Path(folder)) if not (e.caution or e.skipped)
     }
     experiments = sorted(experiment.id for experiment in find_experiments())
-    README.write_text(with_table(README.read_text(), table(experiments, whole)))
+    text = README.read_text()
+    README.write_text(with_table(text, table(experiments, whole, rows(text))))
 
 
 if __name__ == "__main__":
