@@ -98,7 +98,7 @@ format: setup
 	rustfmt --edition 2024 --check $(REGISTERED)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo fmt --manifest-path hosts/linux/abi/Cargo.toml --check
-	cargo fmt --manifest-path stacks/quinn/Cargo.toml --check
+	@for stack in stacks/*/; do cargo fmt --manifest-path $$stack/Cargo.toml --check || exit 1; done
 	$(BIN)/ruff check --quiet python tests conformance examples scripts papers studies docs
 	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers studies docs
 	$(BIN)/mypy
