@@ -92,9 +92,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def observed(monkeypatch: pytest.MonkeyPatch):
     """The engine with logged and interruptible runs, for tests of its calls from Python."""
-    from sojourn.runs import runner, workers
+    from sojourn.runs import execution, runner, workers
     from tests.support import observed_engine
 
     monkeypatch.setattr(runner, "_sojourn", observed_engine)
+    monkeypatch.setattr(execution, "_sojourn", observed_engine)
     monkeypatch.setattr(workers, "COMMAND", observed_engine.COMMAND)
     return observed_engine

@@ -1,6 +1,7 @@
 """Comparisons and sweeps."""
 
 import math
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,6 +14,7 @@ from sojourn.cli.tables import show_record
 from sojourn.compare.cases import controller_axis, parse_named, parse_variation, queue_axis
 from sojourn.compare.comparison import NOTHING_RANDOM
 from sojourn.compare.links import queued_link
+from sojourn.core.errors import Note
 from sojourn.core.field_labels import field_label, quantities, value_label
 from sojourn.sweep.plan import read_plan
 from tests.support.source_tree import ROOT
@@ -171,11 +173,11 @@ class Constant:
         return 0.1
 
 
-def test_laws_in_python_are_compared_and_swept_and_never_taken_from_a_cache(dumbbell, tmp_path):
+def test_laws_in_python_are_compared_and_swept_with_a_cache(dumbbell, tmp_path):
     cache = sj.Store(tmp_path / "cache")
     found = sj.compare(dumbbell, ["droptail", "mine"], 2, laws={"mine": Constant}, cache=cache)
     assert found.records["mine"][0].value("links.bottleneck.probability_mean") == pytest.approx(0.1)
-    assert len(cache) == 2  # those of droptail
+    assert len(cache) == 4
     axes = {"links.bottleneck.queue": [{"aqm": "external", "law": "mine"}, {"aqm": "droptail"}]}
     swept = sj.sweep(dumbbell, axes, 2, laws={"mine": Constant})
     assert list(swept.runs["links.bottleneck.queue"]) == ["mine"] * 2 + ["droptail"] * 2
@@ -185,8 +187,16 @@ def test_laws_in_python_are_compared_and_swept_and_never_taken_from_a_cache(dumb
         pytest.raises(sj.UserError, match="executor: expected no laws or controllers in Python"),
     ):
         sj.sweep(dumbbell, axes, laws={"mine": Constant}, executor=pool)
-    with pytest.raises(sj.UserError, match="shard: expected no laws or controllers in Python"):
-        sj.sweep(dumbbell, axes, laws={"mine": Constant}, cache=cache, shard="1/2")
+    for part in ("1/2", "2/2"):
+        sj.sweep(dumbbell, axes, laws={"mine": Constant}, cache=cache, shard=part)
+    assert len(cache) == 6  # both points, whose queues have other limits than those of the comparison
+    lock = threading.Lock()
+    unknown = {"mine": lambda: Constant() if lock else None}
+    with (
+        pytest.raises(sj.UserError, match="shard: expected laws and controllers whose runs are cached"),
+        pytest.warns(Note),
+    ):
+        sj.sweep(dumbbell, axes, laws=unknown, cache=cache, shard="1/2")
 
 
 def test_a_law_that_fails_stops_the_runs_and_says_why(dumbbell):

@@ -73,6 +73,7 @@ signals = { links = ["bottleneck"] }
 completions = { flows = ["short/*"] }
 controller = { flows = ["bulk/0"] }
 retransmissions = { flows = ["bulk/0"] }
+segments = { flows = ["bulk/0"] }
 """.replace("%s", (PAGE.parents[1] / "examples" / "traces" / "leo.csv").as_posix())
 
 

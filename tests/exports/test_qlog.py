@@ -49,8 +49,9 @@ def test_the_file_has_the_form_of_the_schema(written: tuple[dict[str, Any], sj.R
         assert trace["common_fields"]["protocol_type"] == ["TCP"]
         times = [event["time"] for event in trace["events"]]
         assert times == sorted(times)
-    kinds = {event["name"].removeprefix("recovery:") for trace in senders(log) for event in trace["events"]}
-    assert kinds == {"metrics_updated", "congestion_state_updated", "packet_lost", "marked_for_retransmit"}
+    kinds = {event["name"] for trace in senders(log) for event in trace["events"]}
+    recovery = {"metrics_updated", "congestion_state_updated", "packet_lost", "marked_for_retransmit"}
+    assert kinds == {f"recovery:{kind}" for kind in recovery} | {"transport:packet_sent", "transport:packet_received"}
 
 
 def test_its_values_are_those_of_the_run(written: tuple[dict[str, Any], sj.Record]) -> None:
@@ -81,6 +82,32 @@ def test_what_the_sender_takes_for_lost_is_what_it_sends_again(written: tuple[di
         by_timeout = any(data["trigger"] == "pto_expired" for data in lost)
         assert by_timeout == (record["flows"][number]["timeouts"] > 0)
         assert {data["trigger"] for data in lost} <= {"reordering_threshold", "pto_expired"}
+
+
+def test_every_segment_is_a_numbered_packet_that_is_acknowledged_lost_or_in_flight(
+    written: tuple[dict[str, Any], sj.Record],
+) -> None:
+    log, record = written
+    for number, trace in enumerate(senders(log)):
+        sent = named(trace, "transport:packet_sent")
+        assert len(sent) == record["flows"][number]["sent"]
+        assert [event["data"]["header"]["packet_number"] for event in sent] == list(range(len(sent)))
+        at = {event["data"]["header"]["packet_number"]: event["time"] for event in sent}
+        acknowledged = set()
+        for event in named(trace, "transport:packet_received"):
+            packets = {first for first, _ in event["data"]["frames"][0]["acked_ranges"]}
+            assert all(at[packet] < event["time"] for packet in packets)
+            assert not acknowledged & packets
+            acknowledged |= packets
+        lost = [event["data"]["header"]["packet_number"] for event in named(trace, "recovery:packet_lost")]
+        frames = {event["data"]["header"]["packet_number"]: event["data"]["frames"] for event in sent}
+        # A lost packet carries the bytes that are sent again.
+        assert all(
+            frames[event["data"]["header"]["packet_number"]] == event["data"]["frames"]
+            for event in named(trace, "recovery:packet_lost")
+        )
+        left = len(sent) - len(acknowledged | set(lost))
+        assert 0 <= left <= max(values(trace, "bytes_in_flight")) / 1460
 
 
 def test_what_a_link_dropped_is_in_a_trace_of_its_own(written: tuple[dict[str, Any], sj.Record]) -> None:

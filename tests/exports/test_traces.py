@@ -165,6 +165,8 @@ def test_every_column_has_its_unit() -> None:
         "signals",
         "completions",
         "retransmissions",
+        "segments",
+        "acks",
     }
     with pytest.raises(KeyError):
         column("wait/line", "packets")

@@ -292,9 +292,10 @@ def test_the_number_of_threads_changes_nothing(dumbbell):
 def test_ctrl_c_ends_a_run_at_once(here):
     (here / "long.toml").write_text(DUMBBELL.replace('"5 s"', '"100000 s"'))
     code = (
-        "import sys, types; from sojourn.runs import runner; from sojourn.cli import main; engine = runner._sojourn\n"
+        "import sys, types; from sojourn.runs import execution; from sojourn.cli import main\n"
+        "engine = execution._sojourn\n"
         "def run_many(*given): print('up', flush=True); engine.run_many(*given)\n"
-        "runner._sojourn = types.SimpleNamespace(**{**vars(engine), 'run_many': run_many})\n"
+        "execution._sojourn = types.SimpleNamespace(**{**vars(engine), 'run_many': run_many})\n"
         "sys.exit(main(['run', 'long.toml']))"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}

@@ -16,8 +16,9 @@ import pytest
 import sojourn as sj
 from sojourn.cli import main
 from sojourn.core.errors import Note, RunError
-from sojourn.runs import runner, worker_program, workers
-from sojourn.runs.runner import Job, _Runs, run_each, run_jobs
+from sojourn.runs import execution, worker_program, workers
+from sojourn.runs.execution import Runs
+from sojourn.runs.runner import Job, run_each, run_jobs
 from sojourn.runs.store import Store
 from tests.conftest import DUMBBELL
 
@@ -213,8 +214,8 @@ def test_a_process_that_begins_while_all_are_ended_ends_too(monkeypatch):
     pool: workers._Pool
 
     class Late(workers._Worker):
-        def __init__(self) -> None:
-            super().__init__()
+        def __init__(self, laws: bytes) -> None:
+            super().__init__(laws)
             begun.set()
             while not pool._stopped:
                 time.sleep(0.001)
@@ -223,7 +224,7 @@ def test_a_process_that_begins_while_all_are_ended_ends_too(monkeypatch):
     begun = threading.Event()
     monkeypatch.setattr(workers, "_Worker", Late)
     tasks = iter([[workers.Task(0, DUMBBELL.replace('"5 s"', '"1000000 s"'), "long.toml", 1, pack=False)]])
-    pool = workers._Pool(tasks, 1)
+    pool = workers._Pool(tasks, 1, b"")
     pool.threads[0].start()
     begun.wait()
     ending = threading.Thread(target=pool.stop, daemon=True)
@@ -305,8 +306,8 @@ def test_runs_that_begin_alike_go_to_one_process_and_are_what_they_are_alone(tmp
     families = []
     real = workers.run_in_workers
 
-    def watched(tasks, count, on_answer):
-        real(iter(kept(tasks)), count, on_answer)
+    def watched(tasks, count, on_answer, laws):
+        real(iter(kept(tasks)), count, on_answer, laws)
 
     def kept(tasks):
         families.extend(tasks)
@@ -314,7 +315,7 @@ def test_runs_that_begin_alike_go_to_one_process_and_are_what_they_are_alone(tmp
 
     jobs = alike(9)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "run_in_workers", watched)
+        patch.setattr(execution, "run_in_workers", watched)
         together = run_jobs(jobs, threads=2, cache=Store(tmp_path))
     assert [len(family) for family in families] == [3] * 9
     alone = [sj.run(job.scenario, job.seed) for job in jobs]
@@ -323,7 +324,7 @@ def test_runs_that_begin_alike_go_to_one_process_and_are_what_they_are_alone(tmp
 
 
 def test_few_runs_that_begin_alike_go_to_as_many_processes_as_there_are():
-    assert _Runs(alike(1), {str(i): [i] for i in range(3)}, None, None, 3)._families(range(3), 2) == [[0], [1], [2]]
+    assert Runs(alike(1), {str(i): [i] for i in range(3)}, None, None, 3)._families(range(3), 2) == [[0], [1], [2]]
 
 
 def test_a_run_that_dies_in_a_family_dies_alone(monkeypatch):

@@ -74,6 +74,10 @@ pub struct Recorder {
     pub controllers: Controllers,
     /// The retransmissions of traced flows: time, first byte and size on the wire.
     pub retransmissions: Traced<Vec<(Time, u64, u16)>>,
+    /// The data segments that traced flows send: time, first byte and size on the wire.
+    pub segments: Traced<Vec<(Time, u64, u16)>>,
+    /// The ACKs that reach the senders of these flows: time, and the next byte expected.
+    pub acks: Traced<Vec<(Time, u64)>>,
     completing: HashSet<u32>,
     pub completions: Vec<Completion>,
     /// The packet capture of the run, if any.
@@ -96,6 +100,8 @@ impl Recorder {
             signals: trace.signals.iter().copied().collect(),
             controllers: Controllers::new(&trace.controller),
             retransmissions: trace.retransmissions.iter().copied().collect(),
+            segments: trace.segments.iter().copied().collect(),
+            acks: trace.segments.iter().copied().collect(),
             completing: trace.completions.iter().copied().collect(),
             completions: Vec::new(),
             capture: None,
@@ -104,8 +110,8 @@ impl Recorder {
 
     /// Bytes of memory used.
     pub fn memory(&self) -> usize {
-        let Recorder { windows, delivered, rtts, signals, retransmissions, completions, .. } = self;
-        memory_of([windows, delivered, rtts, signals, retransmissions, completions]) + self.controllers.memory()
+        let Recorder { windows, delivered, rtts, signals, retransmissions, segments, acks, completions, .. } = self;
+        memory_of([windows, delivered, rtts, signals, retransmissions, segments, acks, completions]) + self.controllers.memory()
     }
 
     /// Records a drop or mark of a packet by a link.
@@ -120,6 +126,25 @@ impl Recorder {
     #[inline(never)]
     fn store_retransmission(&mut self, now: Time, packet: &Packet) {
         if let Some(segments) = self.retransmissions.get_mut(self.entries[packet.flow as usize]) {
+            segments.push((now, packet.seq, packet.size));
+        }
+    }
+
+    /// Records a data segment that a sender sends, or an ACK that it gets.
+    fn store_segment(&mut self, now: Time, packet: &Packet, does: HostDoes) {
+        let entry = self.entries[packet.flow as usize];
+        let acks = packet.has(flag::ACK | flag::BACK) && !packet.has(flag::SYN);
+        if does == HostDoes::Gets
+            && acks
+            && let Some(acks) = self.acks.get_mut(entry)
+        {
+            acks.push((now, packet.seq));
+        }
+        let data = !packet.has(flag::ACK) && !packet.has(flag::BACK) && !packet.has(flag::SYN);
+        if does == HostDoes::Sends
+            && data
+            && let Some(segments) = self.segments.get_mut(entry)
+        {
             segments.push((now, packet.seq, packet.size));
         }
     }
@@ -196,11 +221,14 @@ impl Observer for Recorder {
 
     #[inline(always)]
     fn watches_hosts(&self) -> bool {
-        self.capture.as_ref().is_some_and(|capture| capture.watches_hosts())
+        !self.segments.is_empty() || self.capture.as_ref().is_some_and(|capture| capture.watches_hosts())
     }
 
     fn on_host(&mut self, now: Time, packet: &Packet, does: HostDoes, options: &AckOptions) {
-        if let Some(capture) = &mut self.capture {
+        self.store_segment(now, packet, does);
+        if let Some(capture) = &mut self.capture
+            && capture.watches_hosts()
+        {
             capture.on_host(now, Simulated { packet: *packet, options: *options }, does);
         }
     }

@@ -1,13 +1,16 @@
 //! The series of a finished run as tables.
 
 use crate::recorder::{Recorder, Signal};
+use crate::traced::Traced;
 use sojourn_cc::REGISTRY;
 use sojourn_net::{Link, Packet};
 use sojourn_scenario::plan::Plan;
 use sojourn_scenario::series::{
-    COMPLETIONS, CONTROLLER, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RETRANSMISSIONS, RTT, SIGNALS, SUBQUEUE, WAIT,
+    ACKS, COMPLETIONS, CONTROLLER, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RETRANSMISSIONS, RTT, SEGMENTS, SIGNALS, SUBQUEUE,
+    SeriesKind, WAIT,
 };
 use sojourn_sim::{Completion, PacketWait};
+use sojourn_units::Time;
 use std::collections::BTreeMap;
 
 /// Traces by name. Each is a table of columns.
@@ -39,7 +42,12 @@ pub(crate) fn series<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recor
     signals(links, recorder, &mut series);
     completions(plan, recorder, &mut series);
     controllers(plan, recorder, &mut series);
-    retransmissions(plan, recorder, &mut series);
+    segments(plan, &recorder.retransmissions, &RETRANSMISSIONS, &mut series);
+    segments(plan, &recorder.segments, &SEGMENTS, &mut series);
+    for (flow, acks) in recorder.acks.iter() {
+        let column = |value: &dyn Fn(&(Time, u64)) -> f64| acks.iter().map(value).collect::<Vec<f64>>();
+        series.insert(ACKS.name(name(flow)), ACKS.table(column(&|(at, _)| at.as_secs_f64()), vec![column(&|&(_, next)| next as f64)]));
+    }
     series
 }
 
@@ -108,9 +116,9 @@ fn controllers(plan: &Plan, recorder: &Recorder, series: &mut Series) {
     }
 }
 
-/// Adds retransmissions of flows.
-fn retransmissions(plan: &Plan, recorder: &Recorder, series: &mut Series) {
-    for (index, segments) in recorder.retransmissions.iter() {
+/// Adds segments that flows send.
+fn segments(plan: &Plan, traced: &Traced<Vec<(Time, u64, u16)>>, kind: &SeriesKind, series: &mut Series) {
+    for (index, segments) in traced.iter() {
         let flow = &plan.flows[index as usize];
         let header = plan.tcp(flow).map_or(0, |tcp| tcp.header);
         let (t, columns) = (
@@ -120,7 +128,7 @@ fn retransmissions(plan: &Plan, recorder: &Recorder, series: &mut Series) {
                 segments.iter().map(|&(.., size)| f64::from(u32::from(size) - header)).collect(),
             ],
         );
-        series.insert(RETRANSMISSIONS.name(&flow.name), RETRANSMISSIONS.table(t, columns.into()));
+        series.insert(kind.name(&flow.name), kind.table(t, columns.into()));
     }
 }
 

@@ -119,6 +119,21 @@ fn retransmissions_are_traced_with_their_payload() {
     assert!(!bytes.is_empty() && bytes.iter().all(|&bytes| bytes == 1000.0), "{bytes:?}");
 }
 
+#[test]
+fn data_segments_and_acks_are_traced_at_the_sender() {
+    let flows =
+        "[[flows]]\nname = \"tcp\"\nfrom = \"a\"\nto = \"b\"\ntcp = { mss = \"1000 B\" }\ntraffic = { kind = \"bulk\", size = \"50 kB\" }";
+    let link = "rate = \"2 Mbit/s\", queue = { limit = \"20 packets\" }";
+    let outcome = over(link, &format!("{flows}\n[trace]\nsegments = {{ flows = [\"*\"] }}"));
+    let (segments, acks) = (&outcome.series["segments/tcp/0"], &outcome.series["acks/tcp/0"]);
+    let flow = &outcome.record.flows[0];
+    assert_eq!(segments["bytes"].len() as u64, flow.sent);
+    assert!(flow.retransmitted == 0 && segments["offset"].windows(2).all(|pair| pair[1] - pair[0] == 1000.0));
+    assert_eq!(acks["offset"].iter().copied().fold(0.0, f64::max), segments["bytes"].iter().sum::<f64>());
+    assert!(acks["t"][0] > segments["t"][0] && acks["t"].is_sorted());
+    assert_eq!(outcome.record, over(link, flows).record, "a trace changes nothing");
+}
+
 /// Tests segments and ACKs with a one-way delay of 10 ms and no transmission time.
 /// Windows change at multiples of 20 ms.
 #[test]

@@ -3,11 +3,12 @@
 use crate::check::{self, Checked};
 use crate::error::{Error, humanize};
 use crate::lints::{self, Lint};
+use crate::missing;
 use crate::path::{self, Step};
 use crate::syntax::{self, line_and_column};
 use crate::written::{Queue, Scenario};
 use serde::de::DeserializeOwned;
-use sojourn_spec::written::{Rejected, Written};
+use sojourn_spec::written::Written;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
@@ -200,14 +201,24 @@ fn without_null(json: &mut serde_json::Value, at: &str) -> Result<(), Error> {
 
 /// Deserializes a value from a table. The field in an error is a path with names.
 pub(crate) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, Error> {
-    T::deserialize(Written(Value::Table(table.clone()))).map_err(|rejected| named(table, rejected))
+    match attempt(table) {
+        Ok(read) => Ok(read),
+        Err(rejected) => Err(named(table, missing::all_of(table, rejected, &|table| attempt::<T>(table).err()))),
+    }
+}
+
+/// The value, or the steps to the error and its message.
+fn attempt<T: DeserializeOwned>(table: &Table) -> Result<T, (Vec<Step>, String)> {
+    T::deserialize(Written(Value::Table(table.clone()))).map_err(|rejected| {
+        let (mut steps, message) = rejected.into_parts();
+        let (inner, message) = split(&message);
+        steps.extend(inner);
+        (steps, message)
+    })
 }
 
 /// The error with its path as names.
-fn named(table: &Table, rejected: Rejected) -> Error {
-    let (mut steps, message) = rejected.into_parts();
-    let (inner, message) = split(&message);
-    steps.extend(inner);
+fn named(table: &Table, (steps, message): (Vec<Step>, String)) -> Error {
     Error::from_serde(path::by_name(table, &steps), &message)
 }
 

@@ -152,7 +152,10 @@ pub(crate) fn humanize(message: &str) -> String {
 fn in_words(message: &str) -> String {
     let message = message.trim();
     if let Some(rest) = message.strip_prefix("missing field `") {
-        return format!("expected a key `{}`, got none", rest.trim_end_matches('`'));
+        return match backticked(&format!("`{rest}")).as_slice() {
+            [key] => format!("expected a key `{key}`, got none"),
+            keys => format!("expected keys `{}`, got none", keys.join("`, `")),
+        };
     }
     if let Some((key, names)) = message.strip_prefix("missing key `").and_then(|rest| rest.split_once("`, ")) {
         return format!("expected a key `{key}` with one of {}, got none", backticked(names).join(", "));
@@ -317,6 +320,7 @@ mod tests {
             "expected a whole number of at most 9223372036854775807, got 99999999999999999999"
         );
         assert_eq!(humanize("missing field `from`"), "expected a key `from`, got none");
+        assert_eq!(humanize("missing field `from`, `to`"), "expected keys `from`, `to`, got none");
         assert_eq!(
             humanize("unknown field `rat`, expected one of `rate`, `delay`"),
             "expected one of rate, delay, got key \"rat\"; did you mean \"rate\"?"

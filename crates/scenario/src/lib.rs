@@ -46,6 +46,7 @@ mod host;
 mod key;
 mod lints;
 mod measures;
+mod missing;
 mod not_yet;
 mod path;
 pub mod plan;

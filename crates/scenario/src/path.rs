@@ -70,6 +70,59 @@ pub(crate) fn resolved(table: &Table, path: &str) -> Result<Vec<Step>, Error> {
     Ok(known.iter().chain(&steps[known.len()..]).cloned().collect())
 }
 
+/// The paths of the fields that a path with `*` in the name of a list element selects.
+/// `links.*.queue` selects every link, `links.core*.queue` those whose names begin with "core". Other paths are returned unchanged.
+///
+/// # Errors
+/// The text is not a path, or a pattern selects nothing.
+pub(crate) fn selected(table: &Table, path: &str) -> Result<Vec<String>, Error> {
+    let mut found = vec![Vec::new()];
+    for step in parse(path)? {
+        let mut next = Vec::new();
+        for steps in found {
+            match (&step, list_at(table, &steps)) {
+                (Step::Key(pattern), Some(list)) if pattern.contains('*') && find(list, pattern).is_none() => {
+                    let names = list.iter().map(|value| name_of(value).unwrap_or_default());
+                    let chosen: Vec<usize> = names.enumerate().filter(|(_, name)| matches(pattern, name)).map(|(i, _)| i).collect();
+                    if chosen.is_empty() {
+                        let names: Vec<String> = list.iter().filter_map(name_of).collect();
+                        return Err(Error::new(path, unknown("pattern ", pattern, &names)));
+                    }
+                    next.extend(chosen.into_iter().map(|i| [&steps[..], &[Step::Index(i)]].concat()));
+                }
+                _ => next.push([&steps[..], std::slice::from_ref(&step)].concat()),
+            }
+        }
+        found = next;
+    }
+    Ok(if found.len() == 1 && !path.contains('*') {
+        vec![path.to_string()]
+    } else {
+        found.iter().map(|steps| by_name(table, steps)).collect()
+    })
+}
+
+/// The list at these steps, if there is one.
+fn list_at<'a>(table: &'a Table, steps: &[Step]) -> Option<&'a Vec<Value>> {
+    let (Step::Key(first), rest) = steps.split_first()? else { return None };
+    let next = |value: &'a Value, step: &Step| match step {
+        Step::Key(key) => value.get(key),
+        Step::Index(i) => value.get(*i),
+    };
+    rest.iter().try_fold(table.get(first)?, next)?.as_array()
+}
+
+/// Whether a name matches a pattern, in which `*` is any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, rest)) => {
+            let tail = name.strip_prefix(head);
+            tail.is_some_and(|tail| tail.char_indices().map(|(i, _)| i).chain([tail.len()]).any(|i| matches(rest, &tail[i..])))
+        }
+    }
+}
+
 /// Replaces names of list elements by positions; `None` if `table` lacks the path.
 pub(crate) fn concrete(table: &Table, steps: &[Step]) -> Option<Vec<Step>> {
     let mut found = Vec::with_capacity(steps.len());
@@ -235,6 +288,18 @@ mod tests {
         for path in ["", ".", "a..b", "a.", "[0]", "a[", "a[x]", "a]b[0]c", "\"a", "a[99999999999999999999]"] {
             let _ = problem(path);
         }
+    }
+
+    #[test]
+    fn a_star_selects_the_list_elements_whose_names_match() {
+        let table = "[[links]]\nname = \"core1\"\n[[links]]\nname = \"core2\"\n[[links]]\nname = \"edge\"\n".parse().unwrap();
+        let chosen = |path: &str| selected(&table, path).unwrap().join(" ");
+        assert_eq!(chosen("links.*.rate"), "links.core1.rate links.core2.rate links.edge.rate");
+        assert_eq!(chosen("links.c*2.queue.min"), "links.core2.queue.min");
+        assert_eq!(chosen("links.core*.rate"), "links.core1.rate links.core2.rate");
+        assert_eq!(chosen("links.edge.rate"), "links.edge.rate");
+        assert_eq!(chosen("flows.*"), "flows.*", "the scenario has no such list");
+        assert!(selected(&table, "links.up*.rate").unwrap_err().to_string().contains("expected one of core1, core2, edge"));
     }
 
     #[test]

@@ -170,9 +170,38 @@ pub const RETRANSMISSIONS: SeriesKind = SeriesKind {
     ],
 };
 
+/// Data segments that flows send.
+pub const SEGMENTS: SeriesKind = SeriesKind {
+    kind: "segments",
+    of: "flow",
+    row: "a data segment that the sender sends at `t`, retransmissions included",
+    columns: RETRANSMISSIONS.columns,
+};
+
+/// ACKs that reach the senders of flows.
+pub const ACKS: SeriesKind = SeriesKind {
+    kind: "acks",
+    of: "flow",
+    row: "an ACK that reaches the sender at `t`, with `trace.segments`",
+    columns: &[column("offset", "bytes", "the first byte that the receiver lacks, counted from the first of the connection")],
+};
+
 /// Every kind of series.
-pub const SERIES: &[SeriesKind] =
-    &[QUEUE, SUBQUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, SIGNALS, COMPLETIONS, CONTROLLER, RETRANSMISSIONS];
+pub const SERIES: &[SeriesKind] = &[
+    QUEUE,
+    SUBQUEUE,
+    CWND,
+    LINK_THROUGHPUT,
+    FLOW_THROUGHPUT,
+    RTT,
+    WAIT,
+    SIGNALS,
+    COMPLETIONS,
+    CONTROLLER,
+    RETRANSMISSIONS,
+    SEGMENTS,
+    ACKS,
+];
 
 /// The variables of all registered congestion controllers, with their controllers.
 /// They are columns of [`CONTROLLER`] for flows with these controllers.

@@ -150,13 +150,15 @@ impl Sweep {
         let mut set_before: Vec<(&Axis, &str, Vec<Step>)> = Vec::new();
         for (axis, point, (path, value)) in chosen.iter().flat_map(|(axis, point)| point.sets.iter().map(move |set| (*axis, point, set))) {
             let of_path = |error| self.at(error, &point.place_of(path), true);
-            let steps = path::resolved(document.table(), path).map_err(of_path)?;
-            let is_one = |of: &Axis, at: &[Step]| !std::ptr::eq(of, axis) && (at.starts_with(&steps) || steps.starts_with(at));
-            if let Some((_, other, _)) = set_before.iter().find(|(of, _, at)| is_one(of, at)) {
-                return Err(of_path(Error::new("axes", format!("expected each field on one axis only, got {other} and {path}"))));
+            for field in path::selected(document.table(), path).map_err(of_path)? {
+                let steps = path::resolved(document.table(), &field).map_err(of_path)?;
+                let is_one = |of: &Axis, at: &[Step]| !std::ptr::eq(of, axis) && (at.starts_with(&steps) || steps.starts_with(at));
+                if let Some((_, other, _)) = set_before.iter().find(|(of, _, at)| is_one(of, at)) {
+                    return Err(of_path(Error::new("axes", format!("expected each field on one axis only, got {other} and {path}"))));
+                }
+                document.set(&field, value.clone()).map_err(|error| at_point(of_path(error), &values))?;
+                set_before.push((axis, path, steps));
             }
-            document.set(path, value.clone()).map_err(|error| at_point(of_path(error), &values))?;
-            set_before.push((axis, path, steps));
         }
         let checked = document.check().map_err(|error| at_point(self.placed(error, &document, &chosen), &values))?;
         Ok(Run { point, values, replication: 0, seed: checked.seed, document: Arc::new(document), scenario: Arc::new(checked) })
@@ -173,7 +175,8 @@ impl Sweep {
             return error;
         }
         let sets = chosen.iter().rev().flat_map(|(_, point)| point.sets.iter().map(move |(path, _)| (point, path)));
-        let found = sets.filter_map(|(point, path)| Some((point, path, below(document, &error, path)?))).next();
+        let of_field = |path: &str| path::selected(document.table(), path).ok()?.iter().find_map(|field| below(document, &error, field));
+        let found = sets.filter_map(|(point, path)| Some((point, path, of_field(path)?))).next();
         let Some((point, path, (rest, of_key))) = found else { return error };
         let steps: Vec<Step> = point.place_of(path).into_iter().chain(rest).collect();
         self.at(error, &steps, of_key)

@@ -134,6 +134,10 @@ fn keys_and_names_that_nobody_knows() {
         "sise",
         "flows.ftp.traffic: expected one of size, kind, got key \"sise\"; did",
     );
+    let web = "flows.ftp.traffic: expected keys `page_gap`, `object_mean`, `object_shape`, got none";
+    says("{ kind = \"bulk\" }", "{ kind = \"web\" }", "{ kind", web);
+    let link = message("[[links]]\nfrom = \"B\"\nto = \"C\"", "[[links]]");
+    assert_eq!(link, "x.toml:17:1: links[2]: expected keys `from`, `to`, got none");
     assert_eq!(message("duration = \"50 s\"\n", ""), "x.toml: expected a key `duration`, got none");
 }
 

@@ -38,6 +38,26 @@ fn problem(text: &str) -> String {
 }
 
 #[test]
+fn an_axis_with_a_star_sets_the_field_of_every_link_whose_name_matches() {
+    let hops = BASE.replace("[[flows]]", "[[links]]\nname = \"core\"\nfrom = \"B\"\nto = \"C\"\nrate = \"5 Mbit/s\"\n[[flows]]");
+    let base = Document::from_toml("base.toml", &hops).unwrap();
+    let rates = |path: &str| {
+        let text = format!("scenario = \"base.toml\"\n[axes]\n\"{path}\" = [\"1 Mbit/s\", \"2 Mbit/s\"]");
+        let run = sweep(&text).point(&base, 1).unwrap();
+        run.scenario.links.iter().map(|link| link.rate.unwrap().as_bps() / 1_000_000).collect::<Vec<_>>()
+    };
+    assert_eq!(rates("links.*.rate"), [2, 2, 2], "up, its reverse and core");
+    assert_eq!(rates("links.c*.rate"), [10, 10, 2]);
+    let unknown = "scenario = \"base.toml\"\n[axes]\n\"links.x*.rate\" = [\"1 Mbit/s\"]";
+    assert_eq!(
+        sweep(unknown).point(&base, 0).unwrap_err().to_string(),
+        "sweep.toml:3:1: links.x*.rate: expected one of up, core, got pattern \"x*\""
+    );
+    let wrong = "scenario = \"base.toml\"\n[axes]\n\"links.*.rate\" = [\"1 Mbit/s\", 7]";
+    assert!(sweep(wrong).point(&base, 1).unwrap_err().to_string().starts_with("sweep.toml:3:31: links.up.rate: expected a rate"));
+}
+
+#[test]
 fn the_grid_is_the_product_of_its_axes_with_the_last_varying_fastest() {
     let text = "scenario = \"base.toml\"\nreplications = 2\n[axes]\n\"links.up.rate\" = [\"10 Mbit/s\", \"20 Mbit/s\"]\n\"flows.ftp.count\" = [1, 2, 3]";
     let runs = runs_of(&sweep(text)).unwrap();

@@ -314,7 +314,7 @@ fn traffic(draw: &Draw, name: &str) -> Traffic {
                 page_gap: ms(400),
                 objects: 3,
                 object_gap: ms(60),
-                object_mean: 6.0,
+                object_mean: web::ObjectMean::Segments(6.0),
                 object_shape: 1.4,
                 pages: None,
                 r#loop,

@@ -206,7 +206,7 @@ fn traffic(flow: &RandomFlow, rate: Rate) -> Traffic {
             page_gap: ms(500),
             objects: 3,
             object_gap: ms(50),
-            object_mean: 6.0,
+            object_mean: web::ObjectMean::Segments(6.0),
             object_shape: 1.4,
             pages: None,
             r#loop: if stack_choice == 1 { web::Loop::Open } else { web::Loop::Closed },

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,10 +14,11 @@ from typing import Any
 from sojourn.compare.cases import Named, own_controllers, parse_named, queue_axis, table_at
 from sojourn.compare.links import queued_link, queued_links
 from sojourn.core import field_paths
-from sojourn.core.errors import UserError, note
+from sojourn.core.errors import UserError
 from sojourn.core.examples import located
 from sojourn.core.scenario import Scenario, link_paths, tables_of
 from sojourn.core.scenario_files import read_text
+from sojourn.runs.law_modules import load_module
 from sojourn.runs.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
 from sojourn.runs.watchdog import Stopped
 from sojourn.sweep.plan import Plan
@@ -148,13 +148,6 @@ class LawFiles:
             queue = f'{{ aqm = "external", law = "{name}" }}'
             raise UserError(f"{file}: --law: expected a point with the queue {queue}, got none")
 
-    def say_uncached(self) -> None:
-        """Prints a note that runs with these laws are not cached."""
-        if self.laws:
-            note(
-                f"runs with {', '.join(self.laws)} are not cached, because Python code may behave differently each time"
-            )
-
     @contextmanager
     def one_line(self) -> Iterator[None]:
         """Converts an exception that a law raises into a `UserError`."""
@@ -255,14 +248,8 @@ def _loaded(file: Path, kind: str) -> ModuleType:
     Raises `UserError` with the line that fails.
     """
     text = read_text(file, kind)
-    module = ModuleType(str(file))
-    module.__file__ = str(file)
-    folder = str(file.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    sys.modules[module.__name__] = module  # `dataclass` looks up its module here
     try:
-        exec(compile(text, str(file), "exec"), module.__dict__)
+        return load_module(str(file), str(file.resolve().parent), text)
     except SyntaxError as error:
         raise UserError(
             f"{error.filename}:{error.lineno}:{error.offset}: expected Python, got a syntax error: {error.msg}"
@@ -272,7 +259,6 @@ def _loaded(file: Path, kind: str) -> ModuleType:
     except BaseException as error:
         lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == str(file)]
         raise UserError(f"{file}:{lines[-1]}: raised {_shown(error)}") from None
-    return module
 
 
 def _class_of(module: ModuleType, file: str, name: str, of: Option) -> type:

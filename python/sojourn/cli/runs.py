@@ -308,8 +308,6 @@ def compare(options: CompareOptions) -> None:
         of = queued_links(scenario, link)[0]
         rows = chosen(values.rows(scenario, options.measure, of), of)
     kept = options.store()
-    if kept:
-        laws.say_uncached()
     with progress("comparing") as on_progress, laws.one_line(), of_vary(varied):
         found = run_compare(
             scenario,
@@ -372,8 +370,6 @@ def sweep(options: SweepOptions) -> None:
     wanted = values.names_of(options.plots)
     values.check_measures(next(iter(plan.points)).scenario, wanted, "--plot")
     kept = options.store()
-    if kept is not None and not shard:
-        laws.say_uncached()
     others = named_executor(options.executor) if options.executor else None
     with progress(plan.name) as on_progress, laws.one_line():
         found = run_sweep(

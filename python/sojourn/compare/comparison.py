@@ -393,7 +393,7 @@ def compare(
     measures : sequence of Measure, optional
         The compared measures (default: those of the link, of its classes or queues, and of the groups of flows).
     laws : mapping of str to callable, optional
-        Laws and controllers in Python by name, as for `run`. Runs that may call one are not cached.
+        Laws and controllers in Python by name, as for `run`.
         Such a name can be used in `queues` or `cc`.
     threads : int, default 0
         Number of simultaneous runs; 0 uses every core.

@@ -2,7 +2,9 @@
 
 The format is draft-ietf-quic-qlog-main-schema. Each TCP flow is a trace with these events: `recovery:metrics_updated`
 (window, threshold, data in flight, pacing rate, round-trip times), `recovery:congestion_state_updated`,
-`recovery:packet_lost` (losses that the sender detects) and `recovery:marked_for_retransmit` (retransmissions). Each
+`transport:packet_sent` (data segments), `transport:packet_received` (ACKs), `recovery:packet_lost` (losses that the
+sender detects) and `recovery:marked_for_retransmit` (retransmissions). TCP has no packet numbers: a segment's is its
+position among all segments of the flow. An ACK names the packets whose bytes it acknowledges, without SACK blocks. Each
 link that dropped some of their packets is a trace with `transport:packet_dropped` (draft-ietf-quic-qlog-quic-events).
 """
 
@@ -64,7 +66,7 @@ def traced(scenario: Scenario, file: Path) -> dict[str, dict[str, Any]]:
         raise UserError(f"{scenario.label}: qlog: expected TCP flows other than web sessions, got none")
     flows = [f"{name}/*" for name in groups]
     used = sorted({link for group in groups.values() for link in group["forward"]})
-    for kind in ("controller", "rtt", "retransmissions"):
+    for kind in ("controller", "rtt", "retransmissions", "segments"):
         scenario.set(f"trace.{kind}", {"flows": flows})
     scenario.set("trace.signals", {"links": [tree["links"][link]["name"] for link in used]})
     return groups
@@ -113,11 +115,14 @@ def _events(record: Record, flow: str, tcp: Mapping[str, Any]) -> list[Iterator[
     """The events of a flow by kind, each kind in the order of time."""
     sender, rtt = record.series.get(f"controller/{flow}"), record.series.get(f"rtt/{flow}")
     again = record.series.get(f"retransmissions/{flow}")
+    sent, acks = record.series.get(f"segments/{flow}"), record.series.get(f"acks/{flow}")
     found: list[Iterator[Event]] = []
+    if sent is not None and acks is not None:
+        found += [_sent(sent), _acknowledged(sent, acks)]
     if sender is not None:
         found += [_metrics(sender, _bytes(tcp)), _states(sender, _starting(sender, tcp))]
-    if sender is not None and again is not None:
-        found.append(_losses(again, sender, tcp))
+    if sender is not None and again is not None and sent is not None:
+        found.append(_losses(again, sender, sent, tcp))
     if rtt is not None:
         found.append(_round_trips(rtt))
     return found
@@ -187,19 +192,65 @@ def _round_trips(rtt: Mapping[str, Any]) -> Iterator[Event]:
         yield float(at), "recovery:metrics_updated", {name: round(value, 6) for name, value in values.items()}
 
 
-def _losses(again: Mapping[str, Any], sender: Mapping[str, Any], tcp: Mapping[str, Any]) -> Iterator[Event]:
+def _packet(number: int) -> dict[str, Any]:
+    """The header of a packet, as QUIC has it."""
+    return {"packet_type": "1RTT", "packet_number": number}
+
+
+def _frame(offset: float, length: float) -> dict[str, Any]:
+    return {"frame_type": "stream", "stream_id": 0, "offset": int(offset), "length": int(length)}
+
+
+def _sent(sent: Mapping[str, Any]) -> Iterator[Event]:
+    """Data segments that the sender sends."""
+    for number, (at, offset, length) in enumerate(zip(sent["t"], sent["offset"], sent["bytes"], strict=True)):
+        raw = {"raw": {"length": int(length)}, "frames": [_frame(offset, length)]}
+        yield float(at), "transport:packet_sent", {"header": _packet(number)} | raw
+
+
+def _acknowledged(sent: Mapping[str, Any], acks: Mapping[str, Any]) -> Iterator[Event]:
+    """ACKs that acknowledge new data, each with the packets whose bytes they acknowledge first.
+
+    Of several packets with the same bytes, only the last one that was sent before the ACK counts.
+    """
+    waiting: dict[int, tuple[int, int]] = {}  # number and end of the last packet by its first byte
+    next_packet, done = 0, 0
+    for number, (at, ack) in enumerate(zip(acks["t"], acks["offset"], strict=True)):
+        while next_packet < len(sent["t"]) and sent["t"][next_packet] < at:
+            first = int(sent["offset"][next_packet])
+            waiting[first] = next_packet, first + int(sent["bytes"][next_packet])
+            next_packet += 1
+        if ack <= done:
+            continue
+        done = int(ack)
+        covered = [first for first, (_, end) in waiting.items() if end <= done]
+        packets = sorted(waiting.pop(first)[0] for first in covered)
+        if packets:
+            frame = {"frame_type": "ack", "acked_ranges": [[packet, packet] for packet in packets]}
+            yield float(at), "transport:packet_received", {"header": _packet(number), "frames": [frame]}
+
+
+def _losses(
+    again: Mapping[str, Any], sender: Mapping[str, Any], sent: Mapping[str, Any], tcp: Mapping[str, Any]
+) -> Iterator[Event]:
     """Losses that the sender detects, at their retransmission, and all retransmissions.
 
     Retransmissions include tail loss probes.
     """
+    number_of: dict[int, int] = {}  # of the last packet by its first byte
+    next_packet = 0
     by_time = tcp["recovery"] == "sack" and tcp["sack_algorithm"] == "rack-tlp"
     triggers = {1: "time_threshold" if by_time else "reordering_threshold", 2: "pto_expired"}
     repairs = np.append(0, sender["repair"])[np.searchsorted(sender["t"], again["t"], side="right")]
     for at, offset, length, repair in zip(again["t"], again["offset"], again["bytes"], repairs, strict=True):
-        frame = {"frame_type": "stream", "stream_id": 0, "offset": int(offset), "length": int(length)}
+        frame = _frame(offset, length)
+        while next_packet < len(sent["t"]) and sent["t"][next_packet] < at:
+            number_of[int(sent["offset"][next_packet])] = next_packet
+            next_packet += 1
         trigger = triggers.get(int(repair))
         if trigger is not None:
-            yield float(at), "recovery:packet_lost", {"frames": [frame], "trigger": trigger}
+            header = {"header": _packet(number_of[int(offset)])} if int(offset) in number_of else {}
+            yield float(at), "recovery:packet_lost", header | {"frames": [frame], "trigger": trigger}
         yield float(at), "recovery:marked_for_retransmit", {"frames": [frame]}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import find_kernel
 from sojourn.runs.hosts import on_linux
+from sojourn.runs.laws import named_by
 from sojourn.runs.store import Store, engine_identity
 
 
@@ -27,17 +28,19 @@ class Job:
 class Key(NamedTuple):
     """The cache key of a run.
 
-    It also holds the identity of the run's Linux kernel, and the digests of its traces by link.
+    It also holds the identity of the run's Linux kernel, the digests of its traces by link, and the names of its laws
+    and controllers in Python.
     """
 
     text: str
     kernel: str
     """The identity of the Linux kernel; empty for a run in the simulator."""
     traces: dict[str, str]
+    laws: set[str]
 
 
-def keys_of(jobs: Sequence[Job], laws: Collection[str]) -> Iterator[Key]:
-    """The key of each job.
+def keys_of(jobs: Sequence[Job], laws: Mapping[str, str | None]) -> Iterator[Key]:
+    """The key of each job. `laws` are the digests of laws in Python by name.
 
     Raises `ScenarioError` for a job that can't be run with these laws in Python.
     """
@@ -47,11 +50,13 @@ def keys_of(jobs: Sequence[Job], laws: Collection[str]) -> Iterator[Key]:
         scenario = group[0].scenario
         with scenario.clean_errors():
             kernel = find_kernel().identity if on_linux(scenario) else ""
-            made_by = f"{engine} {kernel}" if kernel else engine
+            named = named_by(scenario) if laws else set()
+            code = [f"{name} {laws.get(name)}" for name in sorted(named)]
+            made_by = " ".join(filter(None, [engine, kernel, *code]))
             seeds = [job.seed for job in group]
             texts, traces = _sojourn.keys(scenario.for_engine(), scenario.file, seeds, made_by, names)
             for text in texts:
-                yield Key(text, kernel, traces)
+                yield Key(text, kernel, traces, named)
 
 
 CHANGED = "expected the content that it had when the runs were planned, got another: run the same command again"

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from itertools import groupby
 from numbers import Integral
 from pathlib import Path
-from typing import Any, TypeAlias
 
 from sojourn import _sojourn
-from sojourn.core.errors import Interrupted, RunError, ScenarioError, UserError
+from sojourn.core.errors import UserError, note
 from sojourn.core.files import written_elsewhere
 from sojourn.core.record import Record
-from sojourn.core.record_files import Series, pack_series
 from sojourn.core.scenario import Scenario
 from sojourn.core.scenario_files import Source, load
-from sojourn.linux.guest import Guests, run_captured
-from sojourn.linux.kernel import find_kernel
-from sojourn.runs.chunks import run_in_chunks
+from sojourn.linux.guest import run_captured
 from sojourn.runs.cluster import Cluster, Executor, cluster_of
+from sojourn.runs.execution import Progress as Progress
+from sojourn.runs.execution import Runs
 from sojourn.runs.hosts import on_linux
-from sojourn.runs.jobs import CHANGED, beginnings, changed_traces, keys_of, raise_failed
 from sojourn.runs.jobs import Job as Job
-from sojourn.runs.laws import Laws, check_laws_of, check_named, checked_laws, named_by, of_run
+from sojourn.runs.jobs import keys_of, raise_failed
+from sojourn.runs.law_digest import UnknownCodeError, law_digest
+from sojourn.runs.law_modules import pack_laws
+from sojourn.runs.laws import Laws, check_laws_of, check_named, checked_laws
 from sojourn.runs.seeds import Seeds, checked_seed, first_seed, seeds_of
 from sojourn.runs.shards import Shard
 from sojourn.runs.store import Store
-from sojourn.runs.workers import Answer, Task, run_in_workers
-
-Progress: TypeAlias = Callable[[int, int], None]
-
 
 MOST_THREADS = 10_000
 
@@ -137,7 +131,7 @@ def run_many(
     progress : callable, optional
         Called as `progress(done, total)` after each run.
     laws : mapping of str to callable, optional
-        Laws and controllers in Python by name, as for `run`. Runs that may call one are not cached.
+        Laws and controllers in Python by name, as for `run`.
     failed : list of str, optional
         Receives a line per failed run, whose record is then missing. Without it, a failed run is an error at the end.
 
@@ -244,35 +238,38 @@ def run_each(
     killed, `on_failed(index, reason)` is called and the others continue. Without `on_failed`, the first failure ends
     all runs.
 
-    `laws` are Python laws by name, as for `run`. Runs that may call a law are executed in threads of this process, so
-    one that exhausts the memory ends them all. They are not cached, because a key does not cover the code of a law. An
-    exception of a law gets a note with the law, the time, the scenario and the seed.
+    `laws` are Python laws by name, as for `run`. The key of a run covers the code of its laws (see `law_digest`). Laws
+    that a worker process can't import are called in threads of this process, so a run that exhausts the memory then
+    ends them all. An exception of a law gets a note with the law, the time, the scenario and the seed.
 
     Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or
     an unwritable cache, `RunError` if an executor fails, and `UserError` for a law that no scenario uses, a worker with
     another engine, and a shard that another process executes. A damaged cache entry becomes a `Note`.
     """
-    own = checked_laws(laws)
+    own, codes = checked_laws(laws), _codes_of(laws or {}, cache is not None)
     if not isinstance(threads, Integral) or not 0 <= threads <= MOST_THREADS:
         raise UserError.expected("threads", f"0 for one per core, or 1 to {MOST_THREADS}", threads)
     cluster, part = None if executor is None else cluster_of(executor), None if shard is None else Shard.parse(shard)
     places: dict[str, list[int]] = {}
-    uncached, named = set[str](), set[str]()
+    uncached, of_laws, named = set[str](), set[str](), set[str]()
     linux: dict[str, str] = {}
     traces: dict[str, dict[str, str]] = {}
-    for index, (key, kernel, digests) in enumerate(keys_of(jobs, own)):
+    for index, (key, kernel, digests, names) in enumerate(keys_of(jobs, codes)):
         places.setdefault(key, []).append(index)
         if digests:
             traces[key] = digests
         if kernel:
             linux[key] = kernel
-        if own and (names := named_by(jobs[index].scenario)):
-            uncached.add(key)
+        if names:
+            of_laws.add(key)
             named |= names
+        if any(codes.get(name) is None for name in names):
+            uncached.add(key)
     check_named(own, named, [job.scenario for job in jobs])
-    if uncached and (cluster or part):
-        where = "executor" if cluster else "shard"
-        raise UserError(f'{where}: expected no laws or controllers in Python, got aqm or cc = "external"')
+    if of_laws and cluster:
+        raise UserError('executor: expected no laws or controllers in Python, got aqm or cc = "external"')
+    if uncached and part:
+        raise UserError("shard: expected laws and controllers whose runs are cached, got one whose code is unknown")
     if linux and cluster:
         raise UserError('executor: expected the simulator as host, got host = "linux"')
     if part and cache is None:
@@ -287,15 +284,24 @@ def run_each(
             cache.say_notes()
             if missing.keys() - uncached:
                 cache.check_writable()
-        runs = _Runs(jobs, missing, cache, progress, len(places))
-        runs.on_record, runs.on_failed, runs.laws, runs.uncached = on_record, on_failed, own, uncached
-        runs.traces = traces
+        runs = Runs(jobs, missing, cache, progress, len(places))
+        runs.on_record, runs.on_failed, runs.traces = on_record, on_failed, traces
+        runs.laws, runs.uncached, runs.of_laws = own, uncached, of_laws
+        runs.packed_laws = pack_laws(laws) if laws else b""
         runs.run(linux, cluster, threads)
 
 
-def _cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _codes_of(laws: Laws, cached: bool) -> dict[str, str | None]:
+    """The digest of each law; None, and for `cached` runs a note, if it is unknown."""
+    found: dict[str, str | None] = {}
+    for name, factory in laws.items():
+        try:
+            found[name] = law_digest(factory)
+        except UnknownCodeError as why:
+            found[name] = None
+            if cached:
+                note(f"runs with {name} are not cached, because its code refers to {why}")
+    return found
 
 
 def _from_cache(key: str, at: list[int], cache: Store | None, on_record: Callable[[int, Record], None]) -> bool:
@@ -306,195 +312,3 @@ def _from_cache(key: str, at: list[int], cache: Store | None, on_record: Callabl
     for index in at:
         on_record(index, record)
     return True
-
-
-BATCH = 4096
-"""The number of runs passed to the engine, and held in memory, at once."""
-BLOCK = 1024
-"""The number of runs among which the engine looks for shared beginnings."""
-
-
-class _Runs:
-    """Executes the runs that the cache lacks."""
-
-    on_record: Callable[[int, Record], None]
-    on_failed: Callable[[int, str], None] | None
-    laws: dict[str, Callable[..., Any]]
-    uncached: set[str]
-    traces: dict[str, dict[str, str]]
-    """The digests of link traces that are part of a key, by key and link."""
-
-    def __init__(
-        self,
-        jobs: Sequence[Job],
-        missing: dict[str, list[int]],
-        cache: Store | None,
-        progress: Progress | None,
-        total: int,
-    ) -> None:
-        self._jobs, self._missing, self._cache, self._progress = jobs, missing, cache, progress
-        self._keys = list(missing)
-        self.total, self.done = total, total - len(missing)
-
-    def run(self, linux: Mapping[str, str], cluster: Cluster | None, threads: int) -> None:
-        """Executes all runs: those with a Linux kernel on kernels, the others on the cluster if any."""
-        kernels = self.among(linux)
-        here = self.among(self.uncached if self.total > 1 else self._keys, but=kernels)
-        try:
-            self.say_progress()
-            self.on_kernels(kernels, threads or _cores(), set(linux.values()))
-            if cluster:
-                self.on_cluster(cluster)
-            else:
-                self.in_threads(here, threads)
-                self.in_processes(self.among(self._keys, but={*kernels, *here}), threads or _cores())
-        except KeyboardInterrupt:
-            raise Interrupted(self.done, self.total, self._cache is not None) from None
-
-    def among(self, keys: Iterable[str], but: Collection[int] = ()) -> list[int]:
-        """The missing runs with these keys, except `but`."""
-        wanted, without = set(keys), set(but)
-        return [index for index, key in enumerate(self._keys) if key in wanted and index not in without]
-
-    def _job(self, index: int) -> Job:
-        """The job of a missing run."""
-        return self._jobs[self._missing[self._keys[index]][0]]
-
-    def say_progress(self) -> None:
-        """Reports how many runs have finished."""
-        if self._progress:
-            self._progress(self.done, self.total)
-
-    def _finish(self, index: int, record_json: str, series: Series, packed: bytes = b"") -> None:
-        """Writes a finished run to the cache and passes it on.
-
-        `packed` contains its series in the cache's format. A run that used another trace than its key names fails.
-        """
-        key = self._keys[index]
-        record = Record.from_json(record_json, series)
-        if changed := changed_traces(record, self.traces.get(key, {})):
-            self._fail(index, f"links.{changed[0]}.trace: {CHANGED}")
-            return
-        if self._cache is not None and key not in self.uncached:
-            self._cache.put_packed(key, record_json, packed or (pack_series(series) if series else b""))
-        for place in self._missing[key]:
-            self.on_record(place, record)
-        self.done += 1
-        self.say_progress()
-
-    def _fail(self, index: int, reason: str) -> None:
-        """Reports a failed run, or raises its failure."""
-        job = self._job(index)
-        said = job.scenario.clean_error(reason)
-        place = "" if said.startswith(job.scenario.label) else f"{job.scenario.label}: "
-        text = f"{place}{said} (seed {job.seed})"
-        if self.on_failed is None:
-            raise RunError(text)
-        for at in self._missing[self._keys[index]]:
-            self.on_failed(at, text)
-
-    def on_kernels(self, indices: Sequence[int], count: int, planned: Collection[str]) -> None:
-        """Executes these runs on Linux kernels, each in its own process.
-
-        Raises `RunError` if the kernel is not the one that was `planned`.
-        """
-        if not indices:
-            return
-        guests = Guests(find_kernel())
-        if guests.kernel.identity not in planned:
-            raise RunError("host: expected the kernel for which the runs were planned: run the same command again")
-
-        def one(index: int) -> tuple[str, Series]:
-            job = self._job(index)
-            return guests.run(job.scenario.for_engine(), job.scenario.file, job.seed)
-
-        pool = ThreadPoolExecutor(max_workers=min(count, len(indices)))
-        try:
-            waiting = {pool.submit(one, index): index for index in indices}
-            for each in as_completed(waiting):
-                index = waiting[each]
-                try:
-                    found = each.result()
-                except ScenarioError as error:
-                    raise ScenarioError(self._job(index).scenario.clean_error(str(error))) from None
-                except RunError as error:
-                    self._fail(index, str(error))
-                else:
-                    self._finish(index, *found)
-        finally:
-            guests.stop()
-            pool.shutdown(cancel_futures=True)
-
-    def _task(self, index: int) -> Task:
-        """A missing run as a worker's task."""
-        job = self._job(index)
-        return Task(index, job.scenario.for_engine(), job.scenario.file, job.seed, self._cache is not None)
-
-    def _take(self, answer: Answer) -> None:
-        """Handles the answer of a worker process."""
-        if answer.refused:
-            job = self._job(answer.index)
-            raise of_run(ScenarioError(answer.failure), job.scenario, job.seed)
-        if answer.failure:
-            self._fail(answer.index, answer.failure)
-        else:
-            self._finish(answer.index, answer.record, answer.series, answer.packed)
-
-    def in_processes(self, indices: Sequence[int], count: int) -> None:
-        """Executes these runs in worker processes."""
-
-        def families() -> Iterator[list[Task]]:
-            for first in range(0, len(indices), BLOCK):
-                for family in self._families(indices[first : first + BLOCK], count):
-                    yield [self._task(index) for index in family]
-
-        if indices:
-            run_in_workers(families(), min(count, len(indices)), self._take)
-
-    def _families(self, indices: Sequence[int], count: int) -> list[list[int]]:
-        """Groups runs that share a beginning, if that leaves enough work for `count` processes.
-
-        Otherwise it groups them by seed, or not at all.
-        """
-        every: dict[str, list[int]] = {}
-        of_seed: dict[tuple[str, int], list[int]] = {}
-        for _, same in groupby(indices, key=lambda index: id(self._job(index).scenario)):
-            group = list(same)
-            for index, begins in zip(group, beginnings([self._job(index) for index in group]), strict=True):
-                every.setdefault(begins or str(index), []).append(index)
-                of_seed.setdefault((begins or str(index), self._job(index).seed), []).append(index)
-        enough = (found for found in (every, of_seed) if len(found) >= 4 * count)
-        return list(next(enough, {index: [index] for index in indices}).values())
-
-    def _work(self, index: int) -> tuple[str, str, int | None]:
-        """A missing run as the engine's input."""
-        job = self._job(index)
-        return job.scenario.for_engine(), job.scenario.file, job.seed
-
-    def in_threads(self, indices: Sequence[int], threads: int) -> None:
-        """Executes these runs in threads of this process."""
-        for first in range(0, len(indices), BATCH):
-            batch = indices[first : first + BATCH]
-            try:
-                done = lambda i, *found, batch=batch: self._finish(batch[i], *found)  # noqa: E731
-                _sojourn.run_many(list(map(self._work, batch)), threads, done, self.laws)
-            except Exception as error:
-                failed: int | None = getattr(error, "job", None)
-                if failed is None:
-                    raise
-                job = self._job(batch[failed])
-                named = of_run(error, job.scenario, job.seed)
-                if named is error:
-                    raise
-                raise named from None
-
-    def on_cluster(self, cluster: Cluster) -> None:
-        """Executes all runs on a cluster. Runs with a shared beginning are adjacent."""
-
-        def tasks() -> Iterator[Task]:
-            for first in range(0, len(self._keys), BLOCK):
-                block = range(first, min(first + BLOCK, len(self._keys)))
-                for family in self._families(block, 0):
-                    yield from map(self._task, family)
-
-        run_in_chunks(cluster, tasks(), len(self._keys), self._take)

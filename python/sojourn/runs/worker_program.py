@@ -1,12 +1,14 @@
 """The program of a worker process of `workers`.
 
 It is run as a file and loads only the engine, so that it starts quickly: `python serve.py ENGINE STAMP`. Tasks come
-from standard input, answers go to standard output, both pickled. A message is a family: a list of tasks that may share
-a beginning. A task is `(text, file, seed, pack)`. An answer is its position in the family and one of:
+from standard input, answers go to standard output, both pickled. The first message has the laws in Python, as
+`pack_laws` returns them. Each other message is a family: a list of tasks that may share a beginning. A task is
+`(text, file, seed, pack)`. An answer is its position in the family and one of:
 
 - `"done", record, series, packed`: `packed` is the series in the store's format if `pack` was set;
 - `"failed", why`;
-- `"refused", why`: the scenario can't be run.
+- `"refused", why`: the scenario can't be run;
+- `"raised", why`: a law in Python raised an exception, or could not be loaded.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import queue
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -45,10 +48,12 @@ def serve(file: str, expected: str, engine: Any = None) -> None:
         Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)
-        tasks: queue.SimpleQueue[list[Task]] = queue.SimpleQueue()
+        tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
         threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
         stale = stamp(file) != expected
         runner = engine or (None if stale else _load(file))
+        given = tasks.get()
+        laws = _laws(given) if given and not stale else None
 
         def send(position: int, answer: Answer) -> None:
             pickle.dump((position, *answer), out, protocol=pickle.HIGHEST_PROTOCOL)
@@ -57,7 +62,7 @@ def serve(file: str, expected: str, engine: Any = None) -> None:
         while True:
             family = tasks.get()
             if not stale:
-                do(runner, family, send)
+                do(runner, family, send, laws)
                 continue
             for position in range(len(family)):
                 send(position, STALE)
@@ -83,13 +88,28 @@ def _load(file: str) -> Any:
     return module
 
 
-def do(engine: Any, family: list[Task], send: Callable[[int, Answer], None]) -> None:
-    """Executes a family and calls `send` with the position and answer of each finished task."""
+def _laws(packed: bytes) -> Any:
+    """The laws in Python by name; an exception if they can't be loaded."""
+    warnings.simplefilter("ignore")  # the parent process has issued the same notes
+    try:
+        from sojourn.runs.law_modules import unpack_laws
+
+        return unpack_laws(packed)
+    except BaseException as error:
+        return error
+
+
+def do(engine: Any, family: list[Task], send: Callable[[int, Answer], None], laws: Any = None) -> None:
+    """Executes a family and calls `send` with the position and answer of each finished task.
+
+    `laws` are laws in Python by name, or the exception that their modules raised.
+    """
     left = set(range(len(family)))
-    if len(family) > 1:
+    if len(family) > 1 and not laws:
         left -= _together(engine, family, send)
     for position in sorted(left):
-        send(position, _answer(engine, *family[position]))
+        failed = isinstance(laws, BaseException)
+        send(position, ("raised", str(laws)) if failed else _answer(engine, family[position], laws))
 
 
 def _together(engine: Any, family: list[Task], send: Callable[[int, Answer], None]) -> set[int]:
@@ -112,14 +132,17 @@ def _done(record: str, series: Any, pack: bool) -> Answer:
     return "done", record, series, _packed(series) if pack and series else b""
 
 
-def _answer(engine: Any, text: str, file: str, seed: int, pack: bool) -> Answer:
+def _answer(engine: Any, task: Task, laws: Any) -> Answer:
     """Executes one task."""
+    text, file, seed, pack = task
     try:
-        record, series = engine.run(text, file, seed)
+        record, series = engine.run(text, file, seed, *([laws] if laws else []))
         return _done(record, series, pack)
     except MemoryError:
         return "failed", "out of memory"
     except BaseException as error:  # a panic of the engine is no Exception
+        if laws:
+            return "raised", str(error)
         said = " ".join(str(error).split()) or type(error).__name__
         return "refused" if type(error).__name__ == "ScenarioError" else "failed", said
 

@@ -79,12 +79,15 @@ class Answer:
     failure: str = ""
     refused: bool = False
     """Whether it failed because the scenario can't be run."""
+    raised: bool = False
+    """Whether a law in Python raised an exception, or could not be loaded."""
 
 
 class _Worker:
     """A process that executes one task after another."""
 
-    def __init__(self) -> None:
+    def __init__(self, laws: bytes) -> None:
+        """`laws` are those of `pack_laws`. What they print goes to this process's standard error."""
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         package = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
@@ -93,8 +96,11 @@ class _Worker:
             env={**environment(), "PYTHONPATH": path, "RUST_BACKTRACE": "0"},  # one line is enough to say why it ended
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._errors,
+            stderr=None if laws else self._errors,
         )
+        assert self.process.stdin
+        with suppress(OSError):  # if it has ended, the first task notices
+            pickle.dump(laws, self.process.stdin)
 
     def do(self, family: Sequence[Task]) -> Iterator[Answer]:
         """Executes a family and yields each answer. Fewer answers mean that the process died."""
@@ -109,7 +115,7 @@ class _Worker:
                 if kind == "done":
                     yield Answer(index, *rest)
                 else:
-                    yield Answer(index, failure=rest[0], refused=kind == "refused")
+                    yield Answer(index, failure=rest[0], refused=kind == "refused", raised=kind == "raised")
         except (OSError, EOFError, pickle.UnpicklingError):
             return
 
@@ -143,8 +149,8 @@ class _Worker:
 class _Pool:
     """Threads that each drive a process."""
 
-    def __init__(self, tasks: Iterator[Sequence[Task]], count: int) -> None:
-        self._tasks, self._lock = tasks, threading.Lock()
+    def __init__(self, tasks: Iterator[Sequence[Task]], count: int, laws: bytes) -> None:
+        self._tasks, self._lock, self._laws = tasks, threading.Lock(), laws
         self._stopped = False
         self.answers: queue.Queue[Answer | BaseException | None] = queue.Queue(maxsize=2 * count)
         self.threads = [threading.Thread(target=self._drive, daemon=True) for _ in range(count)]
@@ -185,7 +191,7 @@ class _Pool:
             self.answers.put(None)
 
     def _start(self) -> _Worker:
-        worker = _Worker()
+        worker = _Worker(self._laws)
         with self._lock:
             self._workers = {each for each in self._workers if each.process.poll() is None} | {worker}
             if self._stopped:  # it started while all processes were being ended
@@ -204,13 +210,17 @@ class _Pool:
                 self.answers.get(timeout=0.02)
 
 
-def run_in_workers(tasks: Iterator[Sequence[Task]], count: int, on_answer: Callable[[Answer], None]) -> None:
+def run_in_workers(
+    tasks: Iterator[Sequence[Task]], count: int, on_answer: Callable[[Answer], None], laws: bytes = b""
+) -> None:
     """Executes the tasks in `count` processes and calls `on_answer` for each as it finishes.
+
+    `laws` are laws in Python as `pack_laws` returns them.
 
     A family is executed by one process, which simulates its shared beginning once. Families are taken from the iterator
     when a process is free. An exception of the iterator or of `on_answer` ends all runs.
     """
-    pool = _Pool(tasks, count)
+    pool = _Pool(tasks, count, laws)
     left = count
     try:
         for thread in pool.threads:

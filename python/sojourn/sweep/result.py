@@ -250,7 +250,7 @@ def sweep(
     shard : str, optional
         The part of the runs to do, such as "3/64". It requires a cache, which collects all parts.
     laws : mapping of str to callable, optional
-        Laws and controllers in Python by name, as for `run`. Runs that may call one are not cached.
+        Laws and controllers in Python by name, as for `run`.
     series : bool, default False
         Whether the result contains the traces of every run, which may need much memory.
 

@@ -74,9 +74,10 @@ fn linux(scenario: &Scenario, groups: &[Group]) -> Result<(), Error> {
         let expected = "none: what a kernel's controllers keep is not read; trace.cwnd has their windows";
         return Err(Error::got("trace.controller", "a table on a Linux host", expected));
     }
-    if scenario.trace.retransmissions.is_some() {
+    let watched = [("retransmissions", scenario.trace.retransmissions.is_some()), ("segments", scenario.trace.segments.is_some())];
+    if let Some((kind, _)) = watched.iter().find(|(_, asked)| *asked) {
         let expected = "none: a kernel's senders are not watched; --pcap-hosts has their packets";
-        return Err(Error::got("trace.retransmissions", "a table on a Linux host", expected));
+        return Err(Error::got(format!("trace.{kind}"), "a table on a Linux host", expected));
     }
     let own = TcpOptions::linux();
     for (written, group) in scenario.flows.iter().zip(groups) {

@@ -145,6 +145,9 @@ pub struct Trace {
     /// Flows with all retransmissions stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retransmissions: Vec<u32>,
+    /// Flows with all data segments and ACKs stored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<u32>,
 }
 
 /// Links with the waits of packets stored.

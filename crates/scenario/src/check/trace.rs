@@ -72,6 +72,9 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     if let Some(asked) = &trace.retransmissions {
         made.retransmissions = find_flows("trace.retransmissions.flows", &asked.flows, groups, &ONE_CONNECTION)?;
     }
+    if let Some(asked) = &trace.segments {
+        made.segments = find_flows("trace.segments.flows", &asked.flows, groups, &ONE_CONNECTION)?;
+    }
     together(&made, run)?;
     Ok(made)
 }
@@ -90,7 +93,7 @@ fn throughput(asked: &written::TraceThroughput, every: Duration, run: &Run) -> R
 }
 
 /// Checks the total size of sampled series and of waits, as far as it is known.
-/// The numbers of RTT samples, drops, marks, retransmissions and completed connections are unknown before the run. A run that exceeds its
+/// The numbers of RTT samples, drops, marks, segments and completed connections are unknown before the run. A run that exceeds its
 /// memory by them fails.
 fn together(made: &Trace, run: &Run) -> Result<(), Error> {
     let sampled = |trace: &Option<Sampled>, links: &SeriesKind, flows: &SeriesKind| {

@@ -270,6 +270,9 @@ pub struct Trace {
     /// The segments that these flows retransmit after a loss or as a probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retransmissions: Option<TraceRetransmissions>,
+    /// The data segments that these flows send, and the ACKs that they get.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments: Option<TraceSegments>,
 }
 
 /// Links whose queues are traced. `"*"` selects all links.
@@ -354,6 +357,14 @@ pub struct TraceController {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceRetransmissions {
+    /// The flows.
+    pub flows: Vec<String>,
+}
+
+/// Flows whose data segments and ACKs are stored.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSegments {
     /// The flows.
     pub flows: Vec<String>,
 }

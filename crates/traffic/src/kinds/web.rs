@@ -15,6 +15,76 @@ pub enum Loop {
     Closed,
 }
 
+/// The expectation for a mean size in messages.
+const OBJECT_MEAN: &str = "a number of segments, 0.001 to 1e9, or a size with its unit such as \"12 kB\"";
+
+/// The mean size of an object.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(untagged))]
+pub enum ObjectMean {
+    /// Full segments.
+    Segments(f64),
+    /// Bytes of payload.
+    Bytes(Bytes),
+}
+
+impl ObjectMean {
+    /// The mean in segments of `mss` bytes.
+    fn segments(self, mss: u32) -> f64 {
+        match self {
+            ObjectMean::Segments(mean) => mean,
+            ObjectMean::Bytes(mean) => mean.0 as f64 / f64::from(mss),
+        }
+    }
+
+    /// A random size: Pareto, type II, at least one segment or byte.
+    fn draw(self, shape: f64, random: &mut Stream) -> Size {
+        let mut above = |mean: f64| libm::ceil(random.pareto2(mean, shape)).max(1.0) as u64;
+        match self {
+            ObjectMean::Segments(mean) => Size::Segments(above(mean)),
+            ObjectMean::Bytes(mean) => Size::Bytes(above(mean.0 as f64)),
+        }
+    }
+}
+
+/// Reads a number of segments, or a size as text.
+#[cfg(feature = "serde")]
+struct ReadMean;
+
+#[cfg(feature = "serde")]
+impl serde::de::Visitor<'_> for ReadMean {
+    type Value = ObjectMean;
+
+    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(OBJECT_MEAN)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, mean: f64) -> Result<ObjectMean, E> {
+        Ok(ObjectMean::Segments(mean))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, mean: i64) -> Result<ObjectMean, E> {
+        Ok(ObjectMean::Segments(mean as f64))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, mean: u64) -> Result<ObjectMean, E> {
+        Ok(ObjectMean::Segments(mean as f64))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<ObjectMean, E> {
+        let invalid = |_| E::invalid_value(serde::de::Unexpected::Str(text), &self);
+        sojourn_units::parse_bytes(text).map(ObjectMean::Bytes).map_err(invalid)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for ObjectMean {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ReadMean)
+    }
+}
+
 /// Parameters of a web session.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
@@ -28,8 +98,9 @@ pub struct Params {
     /// Mean time between objects of a page, exponential; default "0 s".
     #[cfg_attr(feature = "serde", serde(default))]
     pub object_gap: Duration,
-    /// Mean size of an object in full segments, 0.001 to 1e9.
-    pub object_mean: f64,
+    /// Mean size of an object in full segments, 0.001 to 1e9, or in bytes.
+    /// Bytes are a text such as "12 kB", 1 B to 1000000 GB.
+    pub object_mean: ObjectMean,
     /// Shape of an object's size (Pareto, type II), above 1, at most 1000.
     pub object_shape: f64,
     /// Size of the request before each object; default "0 B": no request.
@@ -60,7 +131,7 @@ impl crate::Params for Params {
             page_gap: Duration::from_secs(1),
             objects: 1,
             object_gap: Duration::ZERO,
-            object_mean: 12.0,
+            object_mean: ObjectMean::Segments(12.0),
             object_shape: 1.2,
             request: Bytes(0),
             pages: None,
@@ -72,8 +143,12 @@ impl crate::Params for Params {
         range::positive_time("page_gap", self.page_gap)?;
         range::time("object_gap", self.object_gap)?;
         range::pareto_shape("object_shape", self.object_shape)?;
-        let mean = (1e-3..=1e9).contains(&self.object_mean);
-        ParamError::unless(mean, "object_mean", &self.object_mean, "a number of segments, 0.001 to 1e9")?;
+        match self.object_mean {
+            ObjectMean::Segments(mean) => {
+                ParamError::unless((1e-3..=1e9).contains(&mean), "object_mean", &mean, OBJECT_MEAN)?;
+            }
+            ObjectMean::Bytes(mean) => range::transfer_size("object_mean", mean)?,
+        }
         if self.request > Bytes(0) {
             range::transfer_size("request", self.request)?;
         }
@@ -101,8 +176,9 @@ impl crate::Params for Params {
 
     fn segments_at_once(&self, mss: u32) -> f64 {
         let request = self.request.0 as f64 / f64::from(mss);
-        let page = f64::from(self.objects) * (self.object_mean + request + OF_A_CONNECTION);
-        page.max(super::MOST_OF_MEAN * self.object_mean)
+        let mean = self.object_mean.segments(mss);
+        let page = f64::from(self.objects) * (mean + request + OF_A_CONNECTION);
+        page.max(super::MOST_OF_MEAN * mean)
     }
 
     fn transport(&self) -> Transport {
@@ -143,13 +219,13 @@ impl SessionModel for Web {
         }
         self.objects_left -= 1;
         self.objects_open += 1;
-        let segments = libm::ceil(random.pareto2(self.params.object_mean, self.params.object_shape)).max(1.0) as u64;
+        let size = self.params.object_mean.draw(self.params.object_shape, random);
         let next = match (self.objects_left, self.params.r#loop) {
             (0, Loop::Closed) => None,
             (0, Loop::Open) => Some(self.next_page.max(now)),
             _ => Some(now + Duration::from_secs_f64(random.exponential(self.object_gap))),
         };
-        Opening { connection: Some(Connection { request: self.params.request.0, size: Size::Segments(segments) }), next }
+        Opening { connection: Some(Connection { request: self.params.request.0, size }), next }
     }
 
     fn on_complete(&mut self, now: Time, random: &mut Stream) -> Option<Time> {
@@ -167,6 +243,21 @@ mod tests {
 
     fn secs(seconds: u64) -> Time {
         Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_mean_size_in_bytes_draws_sizes_in_bytes() {
+        let params = Params { object_mean: ObjectMean::Bytes(Bytes(12_000)), object_shape: 1000.0, ..Params::example() };
+        let (mut web, mut random) = (params.model(), Stream::named(1, "web"));
+        let mut mean = 0.0;
+        for i in 0..2000 {
+            let Size::Bytes(bytes) = web.open(secs(i), &mut random).connection.unwrap().size else { panic!("segments") };
+            mean += bytes as f64 / 2000.0;
+        }
+        // The shape makes it nearly exponential, whose standard error is 12000 / sqrt(2000) = 268.
+        assert!((mean - 12_000.0).abs() < 4.0 * 268.0, "{mean}");
+        assert!(params.segments_at_once(1000) > 12.0 && params.check().is_ok());
+        assert!(Params { object_mean: ObjectMean::Bytes(Bytes(0)), ..params }.check().is_err());
     }
 
     #[test]
