@@ -1,19 +1,17 @@
 """Each claim has a page: verdict, seeds, flipping point, command."""
 
 import re
-import sys
 
 import pytest
 
 from sojourn.cli import main
 from sojourn.core.errors import UserError
 from sojourn.core.stats import estimate
-from sojourn.experiments import RunOptions, load_experiment, reproduce
+from sojourn.experiments import load_experiment, reproduce
 from sojourn.experiments.audit import Audit, Row
 from sojourn.experiments.claim_pages import claim_page, flips, strip
 from sojourn.experiments.claims import Part
-from sojourn.experiments.outcome import ClaimResult, Outcome, PartResult
-from sojourn.experiments.reproduce import until_decided
+from sojourn.experiments.outcome import PartResult
 from sojourn.experiments.selection import choose
 from sojourn.experiments.verdict import Target, Tolerance, judge_part
 from tests.support.source_tree import ROOT
@@ -92,25 +90,3 @@ def test_grids_and_claims_can_be_chosen_together_and_an_unknown_name_is_refused(
     assert {str(case) for each in chosen.grids for case in each.cases()} == {"s1.pd", "s1.pd60"}
     with pytest.raises(UserError, match='or a claim, got "L99"'):
         choose(experiment, ["L8", "L99"])
-
-
-def test_seeds_double_until_the_claim_is_decided_and_not_beyond_the_bound(monkeypatch):
-    experiment, asked = load_experiment(LEHTO), []
-
-    def fake(experiment, names, seeds, options):
-        count = seeds or 2
-        asked.append(count)
-        spread = [1.0, 40.0] if count < 8 else [1.0, 1.1]
-        judged = part(spread, Target(high=30.0))
-        result = ClaimResult(experiment.claims[-1], [judged])
-        return Outcome(experiment, [], list(range(count)), {}, results=[result])
-
-    monkeypatch.setattr(sys.modules[until_decided.__module__], "reproduce", fake)
-    assert len(until_decided(experiment, "L8", None, RunOptions(), 20).seeds) == 8
-    assert asked == [2, 4, 8]
-    asked.clear()
-    assert len(until_decided(experiment, "L8", None, RunOptions(), 5).seeds) == 5
-    assert asked == [2, 4, 5]
-    asked.clear()
-    until_decided(experiment, "L8", None, RunOptions(), 0)
-    assert asked == [2]

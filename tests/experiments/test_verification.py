@@ -10,6 +10,8 @@ from sojourn.cli import main
 from sojourn.experiments.verification import digest
 from tests.support.source_tree import ROOT
 
+NO_LOOKS = '{"runs": {}, "experiment": "x", "sources": "x", "looks": 0, "claims": {}, "machine": {}}'
+
 LEHTO = ROOT / "papers" / "lehto-2005"
 
 
@@ -69,7 +71,7 @@ def test_a_statement_is_signed_by_an_ssh_key_and_the_signature_fits_it_alone(rep
     assert subprocess.run(check, input=b"another", check=False, capture_output=True).returncode != 0
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"runs": {"s1.pd": {}}}'])
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"runs": {"s1.pd": {}}}', NO_LOOKS])
 def test_another_file_is_refused_in_one_line(here, text, capsys):
     (here / "x.json").write_text(text)
     assert main(["verify", "x.json"]) == 2

@@ -322,14 +322,14 @@ def _quantile(n: int, confidence: float) -> float:
     return float(stdtrit(n - 1, 0.5 + confidence / 2))
 
 
-def interval_reach(n: int) -> float:
+def interval_reach(n: int, confidence: float = CONFIDENCE) -> float:
     """The half-width of the interval of a mean of `n` values, in their standard deviations.
 
     >>> from sojourn.core.stats import interval_reach
     >>> [round(interval_reach(n), 1) for n in (2, 3, 5, 10)]
     [9.0, 2.5, 1.2, 0.7]
     """
-    return _quantile(n, CONFIDENCE) / math.sqrt(n)
+    return _quantile(n, confidence) / math.sqrt(n)
 
 
 def estimate_of(row: pd.Series[Any]) -> Estimate:

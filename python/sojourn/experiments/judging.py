@@ -111,9 +111,9 @@ def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) 
     known = (lambda name: _measure(outcome.experiment, name)), set(functions)
     if part.share_of_seeds:
         holds = [float(value) in part.target for value in values]
-        measured: Estimate = estimate([float(holds[0])]) if same else share_of(holds)
+        measured: Estimate = estimate([float(holds[0])]) if same else share_of(holds, outcome.confidence)
     else:
-        measured = estimate(values[:1] if same else values, within=range_of_part(part, *known))
+        measured = estimate(values[:1] if same else values, outcome.confidence, range_of_part(part, *known))
     judged = judge_part(measured, part.judged, part.kind, part.direction)
     judged = judged.by_fit() if part.fitted_by else judged
     sure = cannot_fail(part, *known)

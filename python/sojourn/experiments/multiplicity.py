@@ -1,7 +1,8 @@
 """Holm's correction over the parts of a claim.
 
 A claim is reproduced only if all its parts are, which needs no correction. It fails if one part fails, so with many
-parts one of them fails by chance: a part has failed only if Holm's procedure at 5 % over all parts rejects its target.
+parts one of them fails by chance: a part has failed only if Holm's procedure over all parts rejects its target, at the
+error rate of their intervals.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import NormalDist
 
-from sojourn.core.stats import CONFIDENCE, Estimate, Share
+from sojourn.core.stats import Estimate, Share
 from sojourn.experiments.outcome import PartResult
 from sojourn.experiments.verdict import Judged, Target, Verdict
 
@@ -22,7 +23,7 @@ def holm(parts: Sequence[PartResult]) -> list[PartResult]:
     p = {i: p_value(parts[i].measured, parts[i].part.direction or parts[i].part.judged) for i in failed}
     found = list(parts)
     for rank, i in enumerate(sorted(failed, key=p.__getitem__)):
-        if p[i] > (1 - CONFIDENCE) / (len(parts) - rank):
+        if p[i] > (1 - parts[i].measured.confidence) / (len(parts) - rank):
             for open_part in sorted(failed, key=p.__getitem__)[rank:]:
                 direction = Verdict.UNDECIDED if parts[open_part].judged.direction else None
                 found[open_part] = replace(parts[open_part], judged=Judged(Verdict.UNDECIDED, direction))

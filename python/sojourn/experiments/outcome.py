@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sojourn.core.errors import UserError
 from sojourn.core.record import Record
-from sojourn.core.stats import Estimate, estimate, interval_reach, paired
+from sojourn.core.stats import CONFIDENCE, Estimate, estimate, interval_reach, paired
 from sojourn.core.text_format import counted, elapsed, number
 from sojourn.experiments.bounds import range_of
 from sojourn.experiments.braces import filled
@@ -206,6 +206,8 @@ class Outcome:
     """Reductions of the paper's rerun, a line for each; empty for a whole rerun."""
     quick: bool = False
     """Whether `--quick` reduced it."""
+    looks: int = 1
+    """How often claims are judged at most, with more seeds each time."""
     effort: Effort | None = None
     """The cost of the runs; `None` without runs."""
     mistakes: list[str] | None = None
@@ -218,6 +220,16 @@ class Outcome:
     _taken: set[Case] = field(default_factory=set)
     _values: dict[tuple[Case, str], Array] = field(default_factory=dict)
     """The values that were computed before."""
+
+    @property
+    def confidence(self) -> float:
+        """The confidence of a part's interval: all looks together err as often as one at 95 %."""
+        return 1 - (1 - CONFIDENCE) / self.looks
+
+    @property
+    def percent(self) -> str:
+        """The confidence of a part's interval, such as `95 %`."""
+        return f"{number(round(100 * self.confidence, 2))} %"
 
     @property
     def part(self) -> str:
@@ -245,11 +257,11 @@ class Outcome:
         seeds = len(self.seeds)
         if not undecided or seeds < 2:
             return ""
-        reach = number(float(f"{interval_reach(seeds):.2g}"))
+        reach = number(float(f"{interval_reach(seeds, self.confidence):.2g}"))
         how = "--seeds, or a run without --quick" if self.quick else "--seeds"
         return (
-            f"{counted(undecided, 'claim')} undecided: with {seeds} seeds, a 95 % interval is the mean ± {reach} "
-            f"standard deviations. More seeds narrow it: {how}."
+            f"{counted(undecided, 'claim')} undecided: with {seeds} seeds, a {self.percent} interval is the mean "
+            f"± {reach} standard deviations. More seeds narrow it: {how}."
         )
 
     def _less(self, said: list[str]) -> str:

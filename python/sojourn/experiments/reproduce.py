@@ -44,6 +44,8 @@ class RunOptions:
     """The TCP stack of the flows."""
     full: bool = False
     """Whether optional grids are run, too."""
+    looks: int = 1
+    """How often claims are judged at most; see `Outcome.looks`."""
     keep_mistakes: bool = False
     """Whether `Outcome.mistakes` keeps errors of claims and measures instead of raising them."""
 
@@ -116,6 +118,7 @@ def reproduce(
         by_case,
         shortened=shortened,
         quick=quick,
+        looks=options.looks,
         effort=effort,
         left_out=frozenset(case for each in plan.grids for case in each.cases()) - by_case.keys(),
         mistakes=[] if options.keep_mistakes else None,
@@ -131,9 +134,13 @@ def reproduce(
 def until_decided(experiment: Experiment, names: Names, seeds: Seeds | None, options: RunOptions, most: int) -> Outcome:
     """Doubles the seeds of `reproduce` until no claim is undecided, up to `most`.
 
-    The cache keeps the runs of the smaller numbers. Each doubling looks at the data once more, so that an interval
-    errs somewhat more often than stated.
+    The cache keeps the runs of the smaller numbers. The looks share the error rate of a single one (Bonferroni), so
+    that looking again does not decide a claim by chance.
     """
+    count, looks = len(planned(experiment, names, seeds, options).seeds), 1
+    while count < most:
+        count, looks = 2 * count, looks + 1
+    options = replace(options, looks=looks)
     outcome = reproduce(experiment, names, seeds, options)
     while len(outcome.seeds) < most and any(each.verdict is Verdict.UNDECIDED for each in outcome.results):
         outcome = reproduce(experiment, names, min(2 * len(outcome.seeds), most), options)

@@ -42,6 +42,7 @@ def results(outcome: Outcome) -> dict[str, Any]:
     return {
         "experiment": outcome.experiment.id,
         "sources": sources_digest(outcome.experiment),
+        "looks": outcome.looks,
         "runs": {
             str(case): {
                 "changes": changes.get(case, {}),
@@ -63,6 +64,8 @@ def read_results(path: Path) -> dict[str, Any]:
             if not len(each["seeds"]) == len(each["fingerprints"]) or not isinstance(each["changes"], dict):
                 raise ValueError
         str(found["experiment"]), str(found["sources"]), dict(found["claims"]), dict(found["machine"])
+        if type(found["looks"]) is not int or found["looks"] < 1:
+            raise ValueError
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise UserError.expected(str(path), "the results.json of a report", "another file") from None
     return dict(found)
@@ -84,7 +87,7 @@ def verify(path: Path, experiment: Experiment, options: RunOptions) -> dict[str,
         differing += [f"{name}, seed {seed}" for seed, one, other in pairs if one != other]
     seeds: list[int] = max((each["seeds"] for each in given["runs"].values()), key=len, default=[])
     by_case = {request.case: found for request, found in zip(asked, records, strict=True)}
-    outcome = Outcome(experiment, [], seeds, by_case)
+    outcome = Outcome(experiment, [], seeds, by_case, looks=given["looks"])
     judge_claims(outcome, [claim for claim in experiment.claims if claim.id in given["claims"]])
     verdicts = {result.claim.id: str(result.verdict) for result in outcome.results}
     changed = [claim for claim, verdict in given["claims"].items() if verdicts.get(claim) != verdict]
