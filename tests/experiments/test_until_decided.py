@@ -1,4 +1,4 @@
-"""`--until-decided` doubles the seeds up to a bound; looking again does not decide a claim by chance."""
+"""`--until-decided` doubles the seeds; looking again decides no claim by chance."""
 
 import shutil
 import sys
@@ -33,7 +33,7 @@ def with_claim(folder):
 
 @pytest.fixture
 def measured(monkeypatch):
-    """Lets every run measure the next of `values`, by its seed; keeps the number of seeds of each look."""
+    """Lets a run measure the value of its seed; keeps the number of seeds of each look."""
     looks: list[int] = []
 
     def start(values):
@@ -80,7 +80,7 @@ def test_the_intervals_of_all_looks_share_the_error_rate_of_one(tmp_path, measur
 
 @pytest.mark.parametrize("kind", ["mean", "share"])
 def test_a_claim_on_its_bound_is_decided_by_chance_at_most_once_in_twenty(tmp_path, measured, kind):
-    """Any decision is false: the true mean, or share of seeds, lies on the bound. Looks at 95 % decide more often."""
+    """Any decision is false: the true mean, or share of seeds, lies on the bound."""
     measured(np.linspace(1, 5, 80))
     shared = until_decided(with_claim(tmp_path / "paper"), "C1", 5, RunOptions(), 80).confidence
     draws = np.random.default_rng(1).normal(3, 1, (1000, 80))
@@ -93,4 +93,4 @@ def test_a_claim_on_its_bound_is_decided_by_chance_at_most_once_in_twenty(tmp_pa
         return np.mean([any(at(values[:seeds]) for seeds in (5, 10, 20, 40, 80)) for values in draws])
 
     assert decided(shared) < 0.05
-    assert decided(0.95) > 0.10
+    assert decided(0.95) > 0.10, "looks at 95 % each decide more often"

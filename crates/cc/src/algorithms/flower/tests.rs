@@ -62,7 +62,7 @@ fn an_adapted_grid_gives_what_it_gives_by_hand() {
 fn trends_of_at_most_4_ms_are_learned_only_if_they_count() {
     // From 4 ms with weight 1/8: 3 ms gives 3.875 if it counts, and 12 ms then 4.890625; alone, 12 ms gives 5.
     for (small_trends, rising) in [(true, 4.890_625), (false, 5.0)] {
-        let mut grid = Grid { small_trends, ..Grid::new(0.125) };
+        let mut grid = Params { small_trends, ..Params::default() }.build(START).unwrap().law().grid.clone();
         for trend in [3.0, 12.0, -4.0] {
             grid.learn(trend, MIN_PEAK);
         }
@@ -96,7 +96,7 @@ fn the_rules_are_those_printed() {
 #[test]
 fn a_peak_is_known_six_round_trips_after_it() {
     let delays = [0, 2, 7, 16, 36, 71, 88, 71, 52, 52, 53, 54, 56, 57, 59, 60, 62, 63, 64, 98, 0, 0, 2, 4, 6, 7, 10, 11];
-    let mut peaks = Peaks::new(5, 0.125);
+    let mut peaks = Params::default().build(START).unwrap().law().peaks.clone();
     let mut seen = std::vec::Vec::new();
     for (k, &delay) in delays.iter().enumerate() {
         let before = peaks.finding_peak;
