@@ -22,7 +22,7 @@ from sojourn.experiments.figures import (
     rule_tables,
     theory,
 )
-from sojourn.experiments.outcome import Outcome
+from sojourn.experiments.outcome import LeftOutError, Outcome
 from sojourn.plots.style import drawn_or_noted, settled
 
 DRAW: dict[str, Callable[[Outcome, Any], Figure]] = {
@@ -81,9 +81,13 @@ def draw_figures(outcome: Outcome) -> list[DrawnFigure]:
 
 
 def _draw(outcome: Outcome, spec: Any) -> list[DrawnFigure]:
-    """A figure as the paper specifies it."""
+    """A figure as the paper specifies it; none if the rerun leaves its case out."""
     draw = DRAW.get(spec.kind) or outcome.experiment.extra.figures[spec.kind]
-    return [DrawnFigure(spec.id, spec.grid, spec.caption, settled(draw(outcome, spec)), spec.as_pixels)]
+    try:
+        figure = draw(outcome, spec)
+    except LeftOutError:
+        return []
+    return [DrawnFigure(spec.id, spec.grid, spec.caption, settled(figure), spec.as_pixels)]
 
 
 __all__ = ["DRAW", "DrawnFigure", "draw_figures"]

@@ -12,7 +12,7 @@ from sojourn.core.errors import UserError
 from sojourn.core.record import Record
 from sojourn.core.stats import Estimate
 from sojourn.experiments.model import Case
-from sojourn.experiments.outcome import Outcome
+from sojourn.experiments.outcome import LeftOutError, Outcome
 from sojourn.experiments.schema.figure import Figure as FigureSpec
 from sojourn.plots.style import Look
 
@@ -51,7 +51,9 @@ def queue_label(outcome: Outcome, queue: str) -> str:
 
 
 def first_record(outcome: Outcome, figure: FigureSpec, case: Case) -> Record:
-    """The first seed's record of a case."""
+    """The first seed's record of a case. Raises `LeftOutError` for one that the rerun leaves out."""
+    if case in outcome.left_out or any(case in grid.refused for grid in outcome.grids):
+        raise LeftOutError(str(case))
     if case not in outcome.records:
         raise UserError(f"{outcome.experiment.main}: figures[{figure.id}]: expected a case that is run, got {case}")
     return outcome.records[case][0]
