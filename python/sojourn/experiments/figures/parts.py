@@ -51,7 +51,10 @@ def queue_label(outcome: Outcome, queue: str) -> str:
 
 
 def first_record(outcome: Outcome, figure: FigureSpec, case: Case) -> Record:
-    """The first seed's record of a case. Raises `LeftOutError` for one that the rerun leaves out."""
+    """The first seed's record of a case.
+
+    Raises `LeftOutError` for a case that the rerun leaves out.
+    """
     if case in outcome.left_out or any(case in grid.refused for grid in outcome.grids):
         raise LeftOutError(str(case))
     if case not in outcome.records:
