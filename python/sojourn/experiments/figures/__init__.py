@@ -23,7 +23,7 @@ from sojourn.experiments.figures import (
     theory,
 )
 from sojourn.experiments.outcome import LeftOutError, Outcome
-from sojourn.plots.style import drawn_or_noted, settled
+from sojourn.plots.style import PlotError, drawn_or_noted, settled
 
 DRAW: dict[str, Callable[[Outcome, Any], Figure]] = {
     "surface": theory.surface,
@@ -85,8 +85,10 @@ def _draw(outcome: Outcome, spec: Any) -> list[DrawnFigure]:
     draw = DRAW.get(spec.kind) or outcome.experiment.extra.figures[spec.kind]
     try:
         figure = draw(outcome, spec)
-    except LeftOutError:
-        return []
+    except (LeftOutError, PlotError) as error:
+        if isinstance(error, LeftOutError) or isinstance(error.__cause__, LeftOutError):
+            return []
+        raise
     return [DrawnFigure(spec.id, spec.grid, spec.caption, settled(figure), spec.as_pixels)]
 
 

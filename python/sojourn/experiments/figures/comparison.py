@@ -12,7 +12,7 @@ from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
 
 from sojourn.core.errors import UserError
-from sojourn.experiments.figures.parts import queue_label
+from sojourn.experiments.figures.parts import queue_label, records_of
 from sojourn.experiments.fluid_runs import at_end, delay_margin, with_queue
 from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome
@@ -119,9 +119,8 @@ def boxes(outcome: Outcome, chosen: spec.Boxes) -> Figure:
             groups = [(g, queues[i]) for g, queues in enumerate(chosen.groups.values()) if i < len(queues)]
             stats = []
             for _, queue in groups:
-                found = [
-                    reading.pooled(record) for record in outcome.records[Case(chosen.scenario, queue, chosen.setting)]
-                ]
+                records = records_of(outcome, chosen, Case(chosen.scenario, queue, chosen.setting))
+                found = [reading.pooled(record) for record in records]
                 stats += boxplot_stats(np.concatenate([each[1] for each in found if each]) * measure.scale)
             drawn = axes.bxp(
                 stats,

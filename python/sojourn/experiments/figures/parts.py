@@ -50,8 +50,8 @@ def queue_label(outcome: Outcome, queue: str) -> str:
     return outcome.experiment.queues[queue].label
 
 
-def first_record(outcome: Outcome, figure: FigureSpec, case: Case) -> Record:
-    """The first seed's record of a case.
+def records_of(outcome: Outcome, figure: FigureSpec, case: Case) -> list[Record]:
+    """The records of a case, seed by seed.
 
     Raises `LeftOutError` for a case that the rerun leaves out.
     """
@@ -59,4 +59,9 @@ def first_record(outcome: Outcome, figure: FigureSpec, case: Case) -> Record:
         raise LeftOutError(str(case))
     if case not in outcome.records:
         raise UserError(f"{outcome.experiment.main}: figures[{figure.id}]: expected a case that is run, got {case}")
-    return outcome.records[case][0]
+    return outcome.records[case]
+
+
+def first_record(outcome: Outcome, figure: FigureSpec, case: Case) -> Record:
+    """The first seed's record of a case; see `records_of`."""
+    return records_of(outcome, figure, case)[0]
