@@ -263,6 +263,8 @@ TAKES: dict[str, Take] = {
     "sd": _some(lambda v: float(np.std(v))),
     "median": _some(lambda v: float(np.median(v))),
     "box-width": _some(_box_width),
+    "quantile": lambda _t, v, r: float(np.quantile(v, r.share)) if len(v) else float("nan"),
+    "share-above": lambda _t, v, r: float(np.mean(v >= r.than)) if len(v) else float("nan"),
     "slope": _slope,
     "slope-after": _slope_after,
     "first-above": lambda t, v, r: _first(t, v >= r.than),

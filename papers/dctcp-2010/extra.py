@@ -1,0 +1,53 @@
+"""What only this paper needs: its model of the sawtooth, and completion times of queries on open connections."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+
+from sojourn.experiments.readings import Reading, falls
+
+Array = npt.NDArray[np.float64]
+PACKET_BITS = 12_000
+
+
+def sawtooth(quantity: str, flows: float, rate: float, rtt: float, threshold: float) -> float:
+    """A number of the model of synchronized flows (section 3.3); `rate` in Gbit/s, `rtt` in microseconds.
+
+    `alpha` solves Eq. 6, `amplitude` and `top` are in packets (Eqs. 8 and 10), `period` in round trips (Eq. 9).
+    """
+    critical = (rate * 1e3 * rtt / PACKET_BITS + threshold) / flows
+    share = (2 * critical + 1) / (critical + 1) ** 2
+    alpha = brentq(lambda a: a * a * (1 - a / 4) - share, 0.0, 1.0) if share < 0.75 else 1.0
+    period = (critical + 1) * alpha / 2
+    return {"alpha": alpha, "period": period, "amplitude": flows * period, "top": threshold + flows}[quantity]
+
+
+def queries(times: Array, _: Array, reading: Reading) -> Array:
+    """Milliseconds from each query to the last ACK of its responses, if one begins every `span` seconds."""
+    number = np.floor(times / reading.span + 1e-9)
+    return np.array([1e3 * (times[number == each].max() - each * reading.span) for each in np.unique(number)])
+
+
+def over_queries(reduce: Callable[[Array, Reading], float]) -> Callable[[Array, Array, Reading], float]:
+    """A value of `take` that reduces the completion times of queries to a number."""
+    return lambda times, values, reading: float(reduce(queries(times, values, reading), reading))
+
+
+def gap_between_falls(times: Array, values: Array, reading: Reading) -> float:
+    """The mean time in seconds between falls of a window below the share `than` of its last maximum."""
+    found = falls(times, values, reading.than)
+    return float(np.mean(np.diff(found))) if len(found) > 1 else math.nan
+
+
+FUNCTIONS = {"sawtooth": sawtooth}
+READINGS = {
+    "query-mean": over_queries(lambda found, _: float(np.mean(found))),
+    "query-quantile": over_queries(lambda found, reading: float(np.quantile(found, reading.share))),
+    "query-late": over_queries(lambda found, reading: float(np.mean(found >= reading.than))),
+    "fall-gap": gap_between_falls,
+}
