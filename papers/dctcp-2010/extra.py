@@ -15,16 +15,29 @@ Array = npt.NDArray[np.float64]
 PACKET_BITS = 12_000
 
 
-def sawtooth(quantity: str, flows: float, rate: float, rtt: float, threshold: float) -> float:
+def sawtooth(quantity: str, flows: float, rate: float, rtt: float, threshold: float, held: float = 0.0) -> float:
     """A number of the model of synchronized flows (section 3.3); `rate` in Gbit/s, `rtt` in microseconds.
 
-    `alpha` solves Eq. 6, `amplitude` and `top` are in packets (Eqs. 8 and 10), `period` in round trips (Eq. 9).
+    `alpha` solves Eq. 5, `amplitude`, `top` and `bottom` are in packets (Eqs. 8, 10 and 11), `period` in round trips
+    (Eq. 9). `held` is the number of round trips without growth after a reduction, 0 in the paper.
     """
     critical = (rate * 1e3 * rtt / PACKET_BITS + threshold) / flows
-    share = (2 * critical + 1) / (critical + 1) ** 2
-    alpha = brentq(lambda a: a * a * (1 - a / 4) - share, 0.0, 1.0) if share < 0.75 else 1.0
-    period = (critical + 1) * alpha / 2
-    return {"alpha": alpha, "period": period, "amplitude": flows * period, "top": threshold + flows}[quantity]
+    highest = critical + 1
+
+    def excess(alpha: float) -> float:
+        lowest = highest * (1 - alpha / 2)
+        return alpha * ((highest**2 - lowest**2) / 2 + held * lowest) - (critical + 0.5)
+
+    alpha = brentq(excess, 0.0, 1.0) if excess(1.0) > 0 else 1.0
+    fall = highest * alpha / 2
+    top = threshold + flows
+    found = {"alpha": alpha, "period": fall + held, "amplitude": flows * fall, "top": top, "bottom": top - flows * fall}
+    return found[quantity]
+
+
+def lowest_queue(rate: float, rtt: float, threshold: float) -> float:
+    """The minimum over the number of flows of the model's lowest queue, in packets; below zero the link idles."""
+    return min(sawtooth("bottom", flows, rate, rtt, threshold) for flows in range(1, 1000))
 
 
 def queries(times: Array, _: Array, reading: Reading) -> Array:
@@ -44,10 +57,11 @@ def gap_between_falls(times: Array, values: Array, reading: Reading) -> float:
     return float(np.mean(np.diff(found))) if len(found) > 1 else math.nan
 
 
-FUNCTIONS = {"sawtooth": sawtooth}
+FUNCTIONS = {"sawtooth": sawtooth, "lowest_queue": lowest_queue}
 READINGS = {
+    "query-min": over_queries(lambda found, _: float(np.min(found))),
     "query-mean": over_queries(lambda found, _: float(np.mean(found))),
     "query-quantile": over_queries(lambda found, reading: float(np.quantile(found, reading.share))),
-    "query-late": over_queries(lambda found, reading: float(np.mean(found >= reading.than))),
+    "query-late": over_queries(lambda found, reading: 100 * float(np.mean(found >= reading.than))),
     "fall-gap": gap_between_falls,
 }

@@ -232,5 +232,5 @@ def test_an_experiment_can_have_fewer_seeds_than_the_paper(tmp_path):
 
 def test_a_measure_of_runs_with_other_seeds_is_refused(tmp_path):
     claims = FEWER.replace('"s3.pd.queue_sd"', '"s3.pd.queue_sd - s2.pd.queue_sd"')
-    with pytest.raises(UserError, match="expected two numbers, or as many for each seed"):
+    with pytest.raises(UserError, match="expected equal numbers of seeds, that is replications"):
         reproduce(with_fewer_seeds(tmp_path, claims))

@@ -18,7 +18,7 @@ import ast
 import operator
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -124,11 +124,12 @@ def _value(node: ast.expr, text: str, lookup: Lookup, functions: Functions) -> V
         return _number(node.value)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         left, right = (_value(side, text, lookup, functions) for side in (node.left, node.right))
+        _check_seeds([left, right], text)
         try:
             result: Value = _OPERATORS[type(node.op)](left, right)
         except (TypeError, ValueError) as error:
             raise UserError(
-                f'measure: expected two numbers, or as many for each seed, in "{text}", got {error}'
+                f'measure: expected two numbers, or one for each seed, in "{text}", got {error}'
             ) from None
         return result
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
@@ -140,6 +141,14 @@ def _value(node: ast.expr, text: str, lookup: Lookup, functions: Functions) -> V
         return _call(node, text, lookup, functions)
     got = f'"{ast.unparse(node)}" in "{text}"'
     raise UserError(f"measure: expected names, numbers, + - * / ** and calls, got {got}")
+
+
+def _check_seeds(values: Sequence[Any], text: str) -> None:
+    """Raises `UserError` for arrays with values of different numbers of seeds."""
+    seeds = {len(value) for value in values if np.ndim(value) == 1}
+    if len(seeds) > 1:
+        got = " and ".join(map(str, sorted(seeds)))
+        raise UserError(f'measure: expected equal numbers of seeds, that is replications, in "{text}", got {got}')
 
 
 def _call(node: ast.Call, text: str, lookup: Lookup, functions: Functions) -> Value:
@@ -155,6 +164,8 @@ def _call(node: ast.Call, text: str, lookup: Lookup, functions: Functions) -> Va
     ]
     if not arguments:
         raise UserError(f'measure: expected arguments for "{name}", got none in "{text}"')
+    if name in _FUNCTIONS:
+        _check_seeds(arguments, text)
     try:
         result = function(*arguments)
         np.asarray(result, dtype=np.float64)

@@ -196,6 +196,15 @@ class Experiment:
         """The seeds of a whole rerun of some grids: those of the grid with most seeds."""
         return max((each.replications or self.file.replications for each in grids), default=self.file.replications)
 
+    @functools.cached_property
+    def seeds(self) -> Mapping[Case, int]:
+        """The seeds of each case in a whole rerun: those of its grid with most."""
+        found: dict[Case, int] = {}
+        for grid in self.grids.values():
+            for case in grid.cases():
+                found[case] = max(found.get(case, 0), self.replications([grid]))
+        return found
+
     def measure(self, scenario: str, name: str) -> Measure:
         """A measure as defined for this scenario."""
         found = self.scenarios[scenario].measures.get(name) or self.measures.get(name)

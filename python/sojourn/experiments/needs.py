@@ -18,7 +18,7 @@ from sojourn.experiments.outcome import Array, Outcome, OutsideError
 
 
 class _Names(Outcome):
-    """An outcome in which every measure of every case is 1.
+    """An outcome in which every measure of every case is 1 for each of its seeds.
 
     It records which cases and measures are used.
     """
@@ -26,10 +26,11 @@ class _Names(Outcome):
     def values(self, case: Case, measure: str) -> Array:
         self.check_within(case)
         self._taken.add(case)
-        self._values[case, measure] = np.ones(1)
+        ones = np.ones(self.experiment.seeds.get(case, 1))
+        self._values[case, measure] = ones
         if formula := self.experiment.measure(case.scenario, measure).formula:
             self.computed(case, formula)
-        return np.ones(1)
+        return ones
 
 
 def cases_of(experiment: Experiment, claim: Claim) -> frozenset[Case]:

@@ -262,6 +262,15 @@ fn example_rate() -> Rate {
     RATE
 }
 
+/// Whether the size of a packet is in its range, or over TCP that of a write.
+fn check_size(transport: Transport, size: Bytes) -> Result<(), ParamError> {
+    const LARGEST_WRITE: u64 = 1_000_000_000;
+    match transport {
+        Transport::Udp => range::packet_size("size", size),
+        Transport::Tcp => ParamError::unless((1..=LARGEST_WRITE).contains(&size.0), "size", &size, "a size of 1 B to 1 GB"),
+    }
+}
+
 /// Whether a rate and a packet size are in their ranges.
 fn check_pace(rate: Rate, size: Bytes) -> Result<(), ParamError> {
     range::packet_size("size", size)?;

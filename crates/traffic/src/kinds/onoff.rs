@@ -12,7 +12,7 @@ use sojourn_units::{Bytes, Duration, Rate, Serializer, Stream, range};
 pub struct Params {
     /// The rate on the wire while on.
     pub rate: Rate,
-    /// Size of a packet on the wire (with TCP: of one write); 1 B to 65535 B, default "1000 B".
+    /// Size of a packet on the wire, 1 B to 65535 B (with TCP: of one write, up to 1 GB); default "1000 B".
     #[cfg_attr(feature = "serde", serde(default = "super::packet_size"))]
     pub size: Bytes,
     /// Mean time on, above zero.
@@ -40,7 +40,8 @@ impl crate::Params for Params {
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        super::check_pace(self.rate, self.size)?;
+        super::check_size(self.transport, self.size)?;
+        range::rate("rate", self.rate)?;
         range::positive_time("on", self.on)?;
         range::time("off", self.off)?;
         self.shape.map_or(Ok(()), |shape| range::pareto_shape("shape", shape))

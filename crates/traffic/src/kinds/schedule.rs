@@ -13,7 +13,7 @@ use sojourn_units::{Bytes, Duration, Rate, Serializer, Stream, range};
 pub struct Params {
     /// The application's rates in chronological order; the first starts at "0 s".
     pub rates: Vec<Part>,
-    /// Size of a packet on the wire (with TCP: of one write); 1 B to 65535 B, default "1000 B".
+    /// Size of a packet on the wire, 1 B to 65535 B (with TCP: of one write, up to 1 GB); default "1000 B".
     #[cfg_attr(feature = "serde", serde(default = "super::packet_size"))]
     pub size: Bytes,
     /// UDP or TCP; default "tcp".
@@ -69,7 +69,7 @@ impl crate::Params for Params {
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        range::packet_size("size", self.size)?;
+        super::check_size(self.transport, self.size)?;
         let wrong = match self.rates.first() {
             None => Some("no part".into()),
             Some(first) if first.at > Duration::ZERO => Some(format!("the first at {}", first.at)),
@@ -183,6 +183,22 @@ mod tests {
         let params = Params { rates: rates.into(), ..Params::example() };
         assert_eq!(params.check(), Ok(()));
         assert_eq!(written(&params, 8), [Some(10_000), Some(10_000), Some(0), Some(0), None, Some(0), Some(20_000), Some(20_000)]);
+    }
+
+    #[test]
+    fn a_write_can_be_larger_than_a_packet() {
+        let sized = |bytes, transport| {
+            let rates = [Part { at: Duration::ZERO, rate: Some(super::super::example_rate()), silent: false }];
+            Params { rates: rates.into(), size: Bytes(bytes), transport }
+        };
+        let params = sized(1_000_000, Transport::Tcp);
+        assert_eq!(params.check(), Ok(()));
+        assert_eq!(
+            written(&params, 17),
+            [[Some(1_000_000)].as_slice(), &[Some(0); 7], &[Some(1_000_000)], &[Some(0); 7], &[Some(1_000_000)]].concat()
+        );
+        assert!(sized(1_000_000_001, Transport::Tcp).check().is_err());
+        assert!(sized(65_536, Transport::Udp).check().is_err());
     }
 
     #[test]
