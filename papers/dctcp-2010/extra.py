@@ -12,16 +12,15 @@ from scipy.optimize import brentq
 from sojourn.experiments.readings import Reading, falls
 
 Array = npt.NDArray[np.float64]
-PACKET_BITS = 12_000
 
 
-def sawtooth(quantity: str, flows: float, rate: float, rtt: float, threshold: float, held: float = 0.0) -> float:
-    """A number of the model of synchronized flows (section 3.3); `rate` in Gbit/s, `rtt` in microseconds.
+def sawtooth(quantity: str, flows: float, product: float, threshold: float, held: float = 0.0) -> float:
+    """A number of the model of synchronized flows (section 3.3); `product` is C × RTT in packets.
 
     `alpha` solves Eq. 5, `amplitude`, `top` and `bottom` are in packets (Eqs. 8, 10 and 11), `period` in round trips
     (Eq. 9). `held` is the number of round trips without growth after a reduction, 0 in the paper.
     """
-    critical = (rate * 1e3 * rtt / PACKET_BITS + threshold) / flows
+    critical = (product + threshold) / flows
     highest = critical + 1
 
     def excess(alpha: float) -> float:
@@ -35,9 +34,9 @@ def sawtooth(quantity: str, flows: float, rate: float, rtt: float, threshold: fl
     return found[quantity]
 
 
-def lowest_queue(rate: float, rtt: float, threshold: float) -> float:
+def lowest_queue(product: float, threshold: float) -> float:
     """The minimum over the number of flows of the model's lowest queue, in packets; below zero the link idles."""
-    return min(sawtooth("bottom", flows, rate, rtt, threshold) for flows in range(1, 1000))
+    return min(sawtooth("bottom", flows, product, threshold) for flows in range(1, 1000))
 
 
 def queries(times: Array, _: Array, reading: Reading) -> Array:

@@ -230,7 +230,8 @@ def test_an_experiment_can_have_fewer_seeds_than_the_paper(tmp_path):
     assert {len(records) for records in reproduce(experiment, seeds=4).records.values()} == {4}
 
 
-def test_a_measure_of_runs_with_other_seeds_is_refused(tmp_path):
+def test_a_measure_of_runs_with_other_seeds_is_refused_before_any_run(tmp_path):
     claims = FEWER.replace('"s3.pd.queue_sd"', '"s3.pd.queue_sd - s2.pd.queue_sd"')
+    experiment = with_fewer_seeds(tmp_path, claims)
     with pytest.raises(UserError, match="expected equal numbers of seeds, that is replications"):
-        reproduce(with_fewer_seeds(tmp_path, claims))
+        cases_of(experiment, experiment.claims[0])

@@ -68,6 +68,12 @@ def test_samples_are_averaged_second_by_second() -> None:
     assert found == {"mean": 2.0, "min": 1.0, "max": 3.0}
 
 
+def test_a_quantile_and_the_share_from_a_level_on_are_over_all_samples() -> None:
+    record = _record(np.arange(101) * 0.01, np.arange(101.0))
+    assert Reading(QUEUE, "x", "quantile", share=0.95).of(record) == 95
+    assert Reading(QUEUE, "x", "share-above", than=81).of(record) == pytest.approx(20 / 101)
+
+
 def test_the_scenarios_of_a_family_have_the_rate_the_buffer_and_the_flows_of_their_load() -> None:
     experiment = find_experiment("fuzzyrtt")
     family = [name for name in experiment.scenarios if name.startswith("y1_")]

@@ -37,6 +37,13 @@ def test_arithmetic_is_seed_by_seed(text, expected):
     assert np.allclose(evaluate(text, lookup), expected)
 
 
+@pytest.mark.parametrize("text", ["a.x - one.x", "min(one.x, a.x)"])
+def test_one_value_is_not_compared_with_those_of_other_seeds(text):
+    values = {**VALUES, ("one", "x"): np.array([1.0])}
+    with pytest.raises(UserError, match=r"expected equal numbers of seeds.*, got 1 and 3$"):
+        evaluate(text, values.__getitem__)
+
+
 def test_functions_are_given_texts_and_numbers():
     assert evaluate('f("red", 1 + 1)', lookup, {"f": lambda name, x: len(name) + x}) == 5
 

@@ -128,9 +128,7 @@ def _value(node: ast.expr, text: str, lookup: Lookup, functions: Functions) -> V
         try:
             result: Value = _OPERATORS[type(node.op)](left, right)
         except (TypeError, ValueError) as error:
-            raise UserError(
-                f'measure: expected two numbers, or one for each seed, in "{text}", got {error}'
-            ) from None
+            raise UserError(f'measure: expected two numbers, or one for each seed, in "{text}", got {error}') from None
         return result
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
         inner = _value(node.operand, text, lookup, functions)

@@ -13,7 +13,8 @@ use sojourn_units::{Bytes, Duration, Rate, Serializer, Stream, range};
 pub struct Params {
     /// The application's rates in chronological order; the first starts at "0 s".
     pub rates: Vec<Part>,
-    /// Size of a packet on the wire, 1 B to 65535 B (with TCP: of one write, up to 1 GB); default "1000 B".
+    /// Size of a packet on the wire (with TCP: of one write), default "1000 B".
+    /// Range: 1 B to 65535 B, with TCP to 1 GB.
     #[cfg_attr(feature = "serde", serde(default = "super::packet_size"))]
     pub size: Bytes,
     /// UDP or TCP; default "tcp".

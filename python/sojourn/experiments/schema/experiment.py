@@ -103,9 +103,10 @@ class Measure(NamedTable):
     span: float = 1.0
     """`series`: the length of the averages of `take`, in seconds."""
     share: float = 0.0
-    """`take = "settle"`: a value is near the end if it is within this share of it.
+    """`take = "quantile"`: the share of the values below it.
 
-    A difference within `than` is near, too.
+    With `take = "settle"` a value is near the end if it is within this share of it; a difference within `than` is
+    near, too.
     """
     last: int = 1
     """`take = "settle"`: the number of last values whose mean is the end."""
