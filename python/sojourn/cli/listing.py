@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from sojourn import _sojourn
+from sojourn import _sojourn, paths
 from sojourn.cli.output import out
 from sojourn.compare.cases import of_every
 from sojourn.core import record_schema
@@ -28,6 +28,7 @@ KINDS = {
     "tcp": "TCP options with their default in each profile, in `tcp`",
     "measures": "measures, by part of the record",
     "figures": "kinds of figures of an experiment, in `figures.kind`",
+    "paths": "measured links, for `sojourn trace make --path`",
     "papers": "papers to reproduce",
     "studies": "studies of this project, for `sojourn study`",
 }
@@ -60,7 +61,7 @@ def list_(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="aqm, cc, traffic, impairment, profile, tcp, measures, figures, papers or studies.",
+            help="aqm, cc, traffic, impairment, profile, tcp, measures, figures, paths, papers or studies.",
             autocompletion=lambda: list(KINDS),
         ),
     ] = None,
@@ -72,7 +73,7 @@ def list_(
         ),
     ] = None,
 ) -> None:
-    """Lists algorithms, TCP options, measures, papers and studies.
+    """Lists algorithms, TCP options, measures, paths, papers and studies.
 
     With a name, it lists the parameters of that entry: default, values and meaning.
     """
@@ -124,6 +125,8 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         from sojourn.experiments.schema import figure_entries
 
         return figure_entries()
+    if kind == "paths":
+        return paths.entries()
     registry = json.loads(_sojourn.registry())
     entries: list[dict[str, Any]] = registry[kind]
     if kind in TAGS:

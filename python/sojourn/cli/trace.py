@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from sojourn import paths as library
 from sojourn.cli.output import check_file, out
 from sojourn.cli.values import quantity
 from sojourn.core.errors import UserError, one_line
 from sojourn.core.extras import require
 from sojourn.core.text_format import counted
-from sojourn.imports.link_traces import FORMATS, PROCESSES, Process, summary, write
+from sojourn.imports.link_traces import FORMATS, PROCESSES, Process, Step, summary, write
+from sojourn.paths.generator import trace
 
 Format = Annotated[str | None, typer.Option("--format", help=f"{', '.join(FORMATS)}; default: by the file name.")]
+MOST_VALUES = 10_000_000
 BARS = " ▁▂▃▄▅▆▇█"
 
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    trace = typer.Typer(no_args_is_help=True, help="Shows and generates link traces (capacity over time).")
-    trace.command()(show)
-    trace.command()(make)
-    app.add_typer(trace, name="trace")
+    commands = typer.Typer(no_args_is_help=True, help="Shows and generates link traces (capacity over time).")
+    commands.command()(show)
+    commands.command()(make)
+    app.add_typer(commands, name="trace")
 
 
 def show(
@@ -61,6 +65,7 @@ def _rates(found: dict[str, Any]) -> str:
 
 
 def make(
+    ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="The file to write.")],
     kind: Annotated[str, typer.Option("--kind", help=f"The process: {', '.join(PROCESSES)}.")] = "markov",
     duration: Annotated[str, typer.Option("--duration", help="Duration of the trace.")] = "60 s",
@@ -71,22 +76,47 @@ def make(
     high: Annotated[str, typer.Option("--high", help="The highest rate.")] = "20 Mbit/s",
     seed: Annotated[int, typer.Option("--seed", help="The seed of the random numbers.", min=0)] = 1,
     form: Format = None,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            "--path",
+            help="A measured link instead of --kind, --every, --low and --high: sojourn list paths.",
+            autocompletion=lambda: list(library.names()),
+        ),
+    ] = None,
 ) -> None:
     """Generates a trace of random rates.
 
-    The rates follow a Markov chain, a random walk, or a model of satellites in low orbit.
+    The rates follow a Markov chain, a random walk, a model of satellites in low orbit, or a measured link.
     """
     check_file(file, "file")
+    if path is not None:
+        made = _trace_of_path(ctx, path, duration, seed)
+        out.print(one_line(str(write(file, made, form))))
+        return
     if kind not in PROCESSES:
         raise UserError.unknown("--kind", kind, PROCESSES)
     total, each = _milliseconds("--duration", duration), _milliseconds("--every", every)
     rates = [quantity(option, "rate", text) for option, text in (("--low", low), ("--high", high))]
     if not 1 <= rates[0] <= rates[1] <= 1e13:
         raise UserError.expected("--low", f"a rate of at most --high {high}, itself at most 10000 Gbit/s", low)
-    if total // each > 10_000_000:
-        raise UserError.expected("--every", f"at most 10,000,000 values in {duration}", every)
+    if total // each > MOST_VALUES:
+        raise UserError.expected("--every", f"at most {MOST_VALUES:,} values in {duration}", every)
     process = Process(total, each, rates[0], rates[1], seed)
     out.print(one_line(str(write(file, PROCESSES[kind](process), form))))
+
+
+def _trace_of_path(ctx: typer.Context, name: str, duration: str, seed: int) -> Iterator[Step]:
+    """A trace of a path of the library. Raises `UserError` for options that the path itself sets."""
+    found = library.find(name)
+    for key in ("kind", "every", "low", "high"):
+        given = ctx.get_parameter_source(key)
+        if given is not None and given.name == "COMMANDLINE":
+            raise UserError.expected(f"--{key}", "no such option beside --path", ctx.params[key])
+    total = _milliseconds("--duration", duration)
+    if total // found.every_ms > MOST_VALUES:
+        raise UserError.expected("--duration", f"at most {MOST_VALUES:,} values of {found.every_ms} ms", duration)
+    return trace(found, total, seed)
 
 
 def _milliseconds(option: str, text: str) -> int:
