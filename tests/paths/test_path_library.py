@@ -67,6 +67,23 @@ def test_a_share_of_the_rates_is_below_each_stated_percentile(name: str) -> None
 
 
 @pytest.mark.parametrize("name", names())
+def test_the_model_has_the_mean_variation_and_autocorrelation_of_the_measurements(name: str) -> None:
+    """Without randomness: integrals over the distribution."""
+    path = find(name)
+    rates = path.rate_mbps.values((np.arange(10_000) + 0.5) / 10_000)
+    up = 1 - (path.outages.share if path.outages else 0)
+    if path.handover:
+        up *= 1 - path.handover.outage_ms / path.handover.period_ms
+    mean = up * rates.mean()
+    assert mean == pytest.approx(path.mean_mbps, rel=MODEL_MEAN)
+    if not path.handover:  # its windows are partly without service
+        assert math.sqrt(up * (rates**2).mean() - mean**2) / mean == pytest.approx(path.cv, rel=MODEL_CV)
+    period = path.handover.period_ms / 1e3 if path.handover else None
+    scores = np.array([path.rate_mbps.correlation(path.correlation_s, period)])
+    assert fit_path.rate_correlation(path.rate_mbps, scores)[0] == pytest.approx(math.exp(-1), abs=MODEL_CORRELATION)
+
+
+@pytest.mark.parametrize("name", names())
 def test_traces_have_the_mean_and_the_variation_of_the_measurements(name: str) -> None:
     path = find(name)
     agree(name, lambda each: each.rates.mean(), path.mean_mbps, MODEL_MEAN * path.mean_mbps)
