@@ -28,8 +28,8 @@ MODEL_MEAN, MODEL_CV, MODEL_CORRELATION = 0.03, 0.05, 0.1
 
 
 @dataclass(frozen=True)
-class Made:
-    """A trace: the mean rate of each window in Mbit/s, and in which windows there was no outage at all."""
+class Drawn:
+    """A trace: the mean rate of each window in Mbit/s, and the windows without an outage."""
 
     steps: list[Step]
     rates: Array
@@ -37,22 +37,22 @@ class Made:
 
 
 @cache
-def made(name: str) -> list[Made]:
+def made(name: str) -> list[Drawn]:
     path = find(name)
     count = 30 + round(2.5e3 * path.correlation_s / path.every_ms)
     return [windows(path, list(trace(path, count * path.every_ms, seed)), count) for seed in SEEDS]
 
 
-def windows(path: Path, steps: list[Step], count: int) -> Made:
+def windows(path: Path, steps: list[Step], count: int) -> Drawn:
     rates, served, at = np.zeros(count), np.ones(count, dtype=bool), 0
     for step in steps:
         rates[at // path.every_ms] += step.rate_bps / 1e6 * step.span_ms / path.every_ms
         served[at // path.every_ms] &= step.rate_bps > 0
         at += step.span_ms
-    return Made(steps, rates, served)
+    return Drawn(steps, rates, served)
 
 
-def agree(name: str, measure: Callable[[Made], float], expected: float, model: float = 0.0) -> None:
+def agree(name: str, measure: Callable[[Drawn], float], expected: float, model: float = 0.0) -> None:
     values = np.array([measure(each) for each in made(name)])
     error = values.std(ddof=1) / math.sqrt(len(values))
     assert values.mean() == pytest.approx(expected, rel=0, abs=SIGMAS * error + model)
@@ -102,7 +102,7 @@ def test_the_autocorrelation_falls_to_1_over_e_at_the_stated_lag(name: str) -> N
 
     pairs = np.mean([(each.served[lag:] & each.served[:-lag]).sum() for each in made(name)])
 
-    def correlation(each: Made) -> float:
+    def correlation(each: Drawn) -> float:
         apart = np.where(each.served, each.rates - mean, 0.0)
         return float((apart[lag:] * apart[:-lag]).sum() / pairs / variance)
 

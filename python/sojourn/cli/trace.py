@@ -107,7 +107,10 @@ def make(
 
 
 def _trace_of_path(ctx: typer.Context, name: str, duration: str, seed: int) -> Iterator[Step]:
-    """A trace of a path of the library. Raises `UserError` for options that the path itself sets."""
+    """A trace of a path of the library.
+
+    Raises `UserError` for options that the path itself sets.
+    """
     found = library.find(name)
     for key in ("kind", "every", "low", "high"):
         given = ctx.get_parameter_source(key)

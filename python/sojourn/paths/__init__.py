@@ -1,4 +1,4 @@
-"""The library of paths: measured access links as statistics, and a generator of traces with these statistics.
+"""The library of paths: statistics of measured access links, and traces made from them.
 
 Each path is a file of `library/`. It names the measurements, their license, their statistics and the fitted memory.
 The files contain figures computed from the measurements, no part of the measurements.
@@ -33,7 +33,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Memory:
-    """A part of the variance of a process that decays exponentially with time constant `seconds`."""
+    """A share of the variance whose autocorrelation decays with the time constant `seconds`."""
 
     share: float
     seconds: float
@@ -51,7 +51,10 @@ class Quantity:
     slot_share: float = 0.0  # of the variance, constant between two handovers
 
     def values(self, levels: Array) -> Array:
-        """The quantiles at `levels` (0 to 1), interpolated linearly, in the logarithm if all values are positive."""
+        """The quantiles at `levels`, 0 to 1.
+
+        Interpolated linearly, in the logarithm if all values are positive.
+        """
         at, known = np.array(list(self.percentiles)) / 100, np.array(list(self.percentiles.values()))
         if known[0] <= 0:
             return np.asarray(np.interp(levels, at, known))

@@ -26,7 +26,10 @@ LEVELS = np.array([NormalDist().cdf(score) for score in SCORES])
 
 
 def trace(path: Path, duration_ms: int, seed: int) -> Iterator[Step]:
-    """A trace of a path. The same path and seed give the same trace; a longer one begins with the shorter one."""
+    """A trace of a path, the same for the same seed.
+
+    A longer trace begins with the shorter one.
+    """
     count = -(-duration_ms // path.every_ms)
     seeds = np.random.SeedSequence([seed, *path.name.encode()])
     slot = _slots(path, count, _stream(seeds))
@@ -49,7 +52,10 @@ def trace(path: Path, duration_ms: int, seed: int) -> Iterator[Step]:
 
 
 def _stream(seeds: np.random.SeedSequence) -> np.random.Generator:
-    """The next stream. Each process has its own, so that its start does not depend on the duration."""
+    """The next stream of random numbers.
+
+    Each process has its own, so that its start does not depend on the duration.
+    """
     return np.random.default_rng(seeds.spawn(1)[0])
 
 
@@ -78,7 +84,7 @@ def _draw(quantity: Quantity, path: Path, slot: Array, seeds: np.random.SeedSequ
 
 
 def _ornstein_uhlenbeck(keep: float, noise: Array) -> Array:
-    """A stationary Gaussian process of variance 1 whose autocorrelation falls by `keep` each step."""
+    """A stationary Gaussian process of variance 1: the autocorrelation falls by `keep` a step."""
     fresh = math.sqrt(1 - keep**2)
     return np.array(list(accumulate(noise.tolist(), lambda before, new: keep * before + fresh * new)))
 
