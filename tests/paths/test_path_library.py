@@ -135,6 +135,19 @@ def test_the_satellite_changes_every_15_s_with_an_outage_and_a_new_delay(name: s
     agree(name, lambda each: float(np.mean([step.delay_us < middle for step in each.steps])), 0.5)
 
 
+@pytest.mark.parametrize("name", [name for name in names() if find(name).handover])
+def test_rates_two_satellites_apart_share_only_the_memory_of_the_model(name: str) -> None:
+    path = find(name)
+    apart = 30_000 // path.every_ms
+    traces = [windows(path, list(trace(path, 31_000, seed)), 31_000 // path.every_ms) for seed in SEEDS]
+    pairs = np.array([(each.rates[0], each.rates[apart]) for each in traces if each.served[0] and each.served[apart]])
+    scores = np.array([path.rate_mbps.correlation(30.0, 15.0)])
+    theory = fit_path.rate_correlation(path.rate_mbps, scores)[0]
+    # Fisher: the error of a correlation of n pairs is about 1 / sqrt(n - 3).
+    assert np.corrcoef(pairs.T)[0, 1] == pytest.approx(theory, abs=SIGMAS / math.sqrt(len(pairs) - 3))
+    assert np.corrcoef(pairs.T)[0, 1] < path.rate_mbps.slot_share - 0.1
+
+
 @pytest.mark.parametrize("name", names())
 def test_a_seed_gives_the_same_bytes_and_a_longer_trace_begins_with_the_shorter(tmp_path, name: str) -> None:
     files = [
