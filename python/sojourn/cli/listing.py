@@ -73,7 +73,7 @@ def list_(
         ),
     ] = None,
 ) -> None:
-    """Lists algorithms, TCP options, measures, paths, papers and studies.
+    """Lists algorithms, options, measures, paths, papers, studies.
 
     With a name, it lists the parameters of that entry: default, values and meaning.
     """
