@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 
 from sojourn.experiments.readings import Reading, falls
 
@@ -20,6 +19,8 @@ def sawtooth(quantity: str, flows: float, product: float, threshold: float, held
     `alpha` solves Eq. 5, `amplitude`, `top` and `bottom` are in packets (Eqs. 8, 10 and 11), `period` in round trips
     (Eq. 9). `held` is the number of round trips without growth after a reduction, 0 in the paper.
     """
+    from scipy.optimize import brentq  # here: SciPy takes time to load
+
     critical = (product + threshold) / flows
     highest = critical + 1
 
