@@ -12,6 +12,7 @@ import pytest
 from sojourn import load, run
 from sojourn.analysis import Loop, Plant, managed, margins, queue_spectrum
 from sojourn.analysis.assumptions import Assumption, Evidence, assumptions, calibrated
+from sojourn.analysis.flow_step import FlowStep, flow_step
 from sojourn.analysis.means import PacketRuns, at_rest, fluid_run, of_fluid, packet_runs, short
 from sojourn.analysis.spectrum import bands, strongest
 from sojourn.analysis.text import decibels, frequency, peak, percent, span
@@ -251,3 +252,55 @@ def test_of_a_peak_at_the_lowest_frequency_only_a_bound_is_known() -> None:
     hertz = np.arange(1, 200) / 20.0
     axes = loops.spectrum(hertz, hertz**-3.0).axes[0]
     assert axes.lines[1].get_label() == f"strongest at {frequency(2 * math.pi / 20)} or below"
+
+
+LAW = """
+class Mine:
+    target = 30.0
+
+    def step(self, sample):
+        return min(max(0.002 * (sample.backlog_packets - self.target), 0.0), 1.0)
+"""
+
+
+def test_a_step_of_the_flows_ends_at_the_operating_point_of_more_flows() -> None:
+    space: dict[str, Any] = {}
+    exec(LAW, space)
+    queue, laws = {"aqm": "external", "law": "Mine"}, {"Mine": space["Mine"]}
+    loop = Loop(queue, Plant.of(20, 1250.0, 0.04), laws)
+    point, more = loop.point(), Loop(queue, Plant.of(22, 1250.0, 0.04), laws).point()
+    found = flow_step(loop, point, loop.margins())
+    assert isinstance(found, FlowStep)
+    assert found.before == pytest.approx(point.queue, rel=1e-3)
+    assert found.end == pytest.approx(more.queue, rel=1e-3)
+    assert found.peak > found.end
+    settled = found.queue[found.t > found.settling + 0.01]
+    band = 0.05 * np.max(np.abs(found.queue - found.end))
+    assert np.all(np.abs(settled - found.end) <= band)
+    assert "after 10 % more flows the queue moves from" in found.describe()
+
+
+def test_an_unstable_loop_has_no_step_response() -> None:
+    loop = Loop({"aqm": "pd"}, Plant.of(20, 1250.0, 0.1))
+    assert not loop.margins().stable
+    assert flow_step(loop, loop.point(), loop.margins()) == "no step response: the loop is unstable"
+
+
+def test_a_law_in_python_has_the_margins_of_the_same_law_in_the_engine(
+    here: Path, small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "law.py").write_text(LAW)
+    assert main(["analyze", str(small), "--law", "law.py:Mine", "--no-check", "--out", "figures"]) == 0
+    said = capsys.readouterr().out
+    chosen = managed(load(small).set("links.bottleneck.queue", {"aqm": "external", "law": "Mine"}))
+    space: dict[str, Any] = {}
+    exec(LAW, space)
+    loop = Loop(chosen.queue, chosen.plant, {"Mine": space["Mine"]})
+    assert f"margins: {loop.margins().describe()}" in said
+    # At rest, p = 0.002 (q - 30).
+    assert loop.point().probability == pytest.approx(0.002 * (loop.point().queue - 30.0), rel=1e-6)
+    assert "step response: after 10 % more flows" in said
+    assert {each.stem for each in (here / "figures").glob("*.png")} >= {"bode", "nyquist", "step", "trajectory"}
+    queue = 'links.bottleneck.queue={aqm="external",law="Mine"}'
+    assert main(["analyze", str(small), "--set", queue]) == 2
+    assert "links.bottleneck.queue: expected --law, the file of its law in Python, got none" in capsys.readouterr().err

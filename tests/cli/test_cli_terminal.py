@@ -35,7 +35,9 @@ def test_no_table_is_cut_in_a_narrow_terminal(dumbbell, monkeypatch, width):
         monkeypatch.setattr(module, "out", Console(file=written, width=width, soft_wrap=True))
     swept = sj.sweep(dumbbell, {"links.bottleneck.queue.limit": ["9 packets"], "flows.ftp.count": [1, 2]})
     compared = sj.compare(dumbbell, ["droptail", "red", "pd", "codel", "pie", "pi"], 2)
-    tables.show_sweep(swept.axes, swept.summary(), tables.main_measures(swept.rows.means()), swept.runs, 2)
+    tables.show_sweep(
+        dict.fromkeys(swept.axes), swept.summary(), tables.main_measures(swept.rows.means()), swept.runs, 2
+    )
     tables.show_record(compared.records["red"][0])
     tables.show_comparison(compared)
     lines = written.getvalue().splitlines()

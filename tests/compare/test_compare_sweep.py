@@ -15,7 +15,8 @@ from sojourn.compare.cases import controller_axis, parse_named, parse_variation,
 from sojourn.compare.comparison import NOTHING_RANDOM
 from sojourn.compare.links import queued_link
 from sojourn.core.errors import Note
-from sojourn.core.field_labels import field_label, quantities, value_label
+from sojourn.core.field_labels import field_label, value_label
+from sojourn.core.quantities import common_unit
 from sojourn.sweep.plan import read_plan
 from tests.support.source_tree import ROOT
 
@@ -299,9 +300,10 @@ def test_values_are_shown_as_people_write_them():
     assert value_label({"control": {"cc": "external", "controller": "Mine"}}) == "Mine"
     assert field_label("links.bottleneck.queue.limit") == "bottleneck queue limit"
     assert field_label("flows[0].count") == "flow 0 count"
-    assert quantities(["50 packets", "200 packets"]) == ([50.0, 200.0], "packets")
-    assert quantities(["50 ms", "1 s"]) is None
-    assert quantities(["red"]) is None
+    assert common_unit(["50 packets", "200 packets"]) == "packets"
+    assert common_unit(["50 ms", "1 s"]) == "s"
+    assert common_unit(["50 ms", "50 packets"]) is None
+    assert common_unit(["red"]) is common_unit([7]) is None
 
 
 def test_an_unknown_baseline_is_refused(dumbbell):

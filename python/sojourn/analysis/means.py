@@ -15,6 +15,7 @@ from sojourn.analysis.plant import Managed, Plant, Point, latest_start, seconds
 from sojourn.core.errors import ScenarioError
 from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
+from sojourn.runs.laws import Laws
 from sojourn.runs.runner import Job, run_jobs
 from sojourn.runs.seeds import seeds_of
 
@@ -227,13 +228,15 @@ def short(managed: Managed, seeds: int, length: float | None = None) -> Scenario
     return scenario
 
 
-def packet_runs(managed: Managed, seeds: int, first: int, length: float | None = None) -> PacketRuns:
+def packet_runs(
+    managed: Managed, seeds: int, first: int, length: float | None = None, *, laws: Laws | None = None
+) -> PacketRuns:
     """Runs the scenario of a managed link with `seeds` seeds from `first` on.
 
-    For their `length` see `short`.
+    For their `length` see `short`. `laws` are laws in Python.
     """
     scenario = short(managed, seeds, length)
-    return PacketRuns(managed, run_jobs([Job(scenario, seed) for seed in seeds_of(seeds, first)]))
+    return PacketRuns(managed, run_jobs([Job(scenario, seed) for seed in seeds_of(seeds, first)], laws=laws))
 
 
 def fluid_run(loop: Loop, duration: float) -> Trace | str:

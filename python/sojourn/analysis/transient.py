@@ -56,7 +56,7 @@ def transient(
     part = (y - first) / rise
     low, high = _first_beyond(t, part, 0.1), _first_beyond(t, part, 0.9)
     overshoot = max(0.0, float(part.max()) - 1.0) * 100.0
-    settled = _settles(t, np.abs(y - final), max(band * abs(rise), least))
+    settled = settles(t, np.abs(y - final), max(band * abs(rise), least))
     peak = float(y.max() if rise > 0 else y.min())
     return Transient(high - low, overshoot, settled - float(t[0]), peak, final)
 
@@ -73,7 +73,7 @@ def _first_beyond(t: Array, part: Array, level: float) -> float:
     return float(t[i - 1] + share * (t[i] - t[i - 1]))
 
 
-def _settles(t: Array, off: Array, band: float) -> float:
+def settles(t: Array, off: Array, band: float) -> float:
     """The time after which a distance stays within the band; NaN if it ends outside."""
     outside = np.flatnonzero(off > band)
     if not len(outside):

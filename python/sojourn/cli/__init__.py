@@ -31,6 +31,7 @@ from sojourn.cli import (
     infer,
     inspect,
     listing,
+    plot,
     runs,
     starters,
     usage,
@@ -74,6 +75,7 @@ listing.register(app)
 inspect.register(app)
 starters.register(app)
 runs.register(app)
+plot.register(app)
 gate.register(app)
 analyze.register(app)
 experiments_command.register(app)

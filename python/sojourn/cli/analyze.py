@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from sojourn.cli.options import Set, load_changed
+from sojourn.cli.laws import read_laws
+from sojourn.cli.options import Law, Set, Style, StyleOptions, Width, with_laws
 from sojourn.cli.output import check_folder, out, say_written, show
 from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.extras import require
 from sojourn.core.ranges import Range
+from sojourn.core.scenario_files import load
 from sojourn.core.stats import estimate
 from sojourn.runs.seeds import LAST_SEED, first_seed
 
 if TYPE_CHECKING:
     from sojourn.analysis import LimitCycle, Loop, Managed, Margins, Point
     from sojourn.analysis.assumptions import Evidence
+    from sojourn.analysis.flow_step import FlowStep
     from sojourn.analysis.means import Means, PacketRuns, Trace
 
 
@@ -41,6 +44,7 @@ class Model:
     """Predicted by describing functions."""
     simulated: LimitCycle | None = None
     """Found by integrating the nonlinear equations."""
+    step: FlowStep | None = None
 
 
 def analyze(
@@ -58,12 +62,15 @@ def analyze(
         float | None, typer.Option("--seconds", help="Longest packet run (default: 60 s, less on fast links).")
     ] = None,
     change: Set = None,
+    law: Law = None,
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures (default: no figures).")] = None,
+    style: Style = None,
+    width: Width = None,
 ) -> None:
-    """Prints a queue law's operating point and margins.
+    """Prints a queue law's margins and step response.
 
-    The values come from a linearized fluid model. The command lists its assumptions and compares it with short packet
-    runs.
+    The values come from a fluid model at its operating point. The command lists the model's assumptions and compares it
+    with short packet runs.
     """
     check_folder(out_dir)
     require("scipy", "control", *(["matplotlib"] if out_dir else []))
@@ -72,25 +79,33 @@ def analyze(
 
     if length is not None and not (math.isfinite(length) and 0.1 <= length <= 1e6):
         raise UserError.expected("--seconds", "a number of seconds, 0.1 to 1e6", length)
-    scenario = load_changed(file, change)
+    files = read_laws(law)
+    laws = files.laws or None
+    scenario = with_laws(load(file), files, change or [])
     chosen = managed(scenario, link)
-    if chosen.queue.get("aqm") == "external":
-        where = f"{file}: links.{chosen.link}.queue"
-        raise UserError(f"{where}: a law in Python is analyzed from Python: sojourn.analysis.Loop")
-    runs = packet_runs(chosen, seeds, first_seed(scenario) if seed is None else seed, length) if check else None
-    model = _modeled(Loop(chosen.queue, chosen.plant), chosen.unlike_reno())
-    title = f"{scenario.get('name', file.stem)}: {chosen.queue['aqm']} on {chosen.link}"
+    if chosen.queue.get("aqm") == "external" and not law:
+        raise UserError(f"{file}: links.{chosen.link}.queue: expected --law, the file of its law in Python, got none")
+    with files.one_line():
+        first = first_seed(scenario) if seed is None else seed
+        runs = packet_runs(chosen, seeds, first, length, laws=laws) if check else None
+        model = _modeled(Loop(chosen.queue, chosen.plant, laws), chosen.unlike_reno())
+    title = f"{scenario.get('name', file.stem)}: {chosen.queue.get('law', chosen.queue['aqm'])} on {chosen.link}"
     out.print(f"{title}, {_plant(chosen)}")
-    fluid = fluid_run(model.loop, runs.end if runs else 60.0)
+    with files.one_line():
+        fluid = fluid_run(model.loop, runs.end if runs else 60.0)
     _show_point(chosen, model, runs, fluid)
     if model.margins:
         out.print(f"margins: {model.margins.describe()}")
+    if model.step:
+        out.print(f"step response: {model.step.describe()}")
     for note in model.notes:
         out.print(f"note: {note}")
     if runs:
         _show_peak(model, runs)
     if out_dir is not None:
-        say_written(_draw(title, model, runs, fluid, out_dir))
+        with StyleOptions(style=style, width=width).styled():
+            written = _draw(title, model, runs, fluid, out_dir)
+        say_written(written)
 
 
 def _modeled(loop: Loop, unlike_reno: list[str]) -> Model:
@@ -100,6 +115,7 @@ def _modeled(loop: Loop, unlike_reno: list[str]) -> Model:
     """
     from sojourn.analysis import predicted_limit_cycle, simulated_limit_cycle
     from sojourn.analysis.feedback_loop import no_margins
+    from sojourn.analysis.flow_step import flow_step
 
     found = Model(loop, [])
     try:
@@ -111,6 +127,11 @@ def _modeled(loop: Loop, unlike_reno: list[str]) -> Model:
             margins = loop.margins()
             found.predicted, found.simulated = predicted_limit_cycle(loop), simulated_limit_cycle(loop)
             found.margins = margins
+            step = flow_step(loop, found.point, margins)
+            if isinstance(step, str):
+                found.notes.append(step)
+            else:
+                found.step = step
             found.notes += _limit_cycle_notes(margins, found)
     except ScenarioError as error:
         found.notes.append(str(error))
@@ -287,4 +308,6 @@ def _draw(title: str, model: Model, runs: PacketRuns | None, fluid: Trace | str,
     if model.margins is not None:
         for name, drawn in loops.bode_and_nyquist(model.loop, title).items():
             written += save_figure(drawn, folder, name)
+    if model.step is not None:
+        written += save_figure(loops.step_response(model.step, title), folder, "step")
     return written

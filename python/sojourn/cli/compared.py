@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sojourn.cli.output import out, show
-from sojourn.cli.tables import show_comparison
+from sojourn.cli.output import latex, out, show
+from sojourn.cli.tables import means_table, show_comparison
 from sojourn.cli.values import names_of
 from sojourn.compare.baseline import Change, changes, measured, read_baseline
 from sojourn.compare.cases import cases_of, field_axis, parse_variation
@@ -23,7 +23,7 @@ from sojourn.compare.links import queued_links
 from sojourn.core import field_paths
 from sojourn.core.errors import UserError, note, one_line
 from sojourn.core.files import together, write_atomic
-from sojourn.core.record_files import frame_to_parquet
+from sojourn.core.record_files import frame_to_parquet, frames_to_csv
 from sojourn.core.scenario import Scenario
 from sojourn.core.scenario_files import parse_assignment
 
@@ -163,8 +163,9 @@ def save_comparison(found: Comparison, curves: list[str], folder: Path) -> list[
 
     table = found.table()
     with together(folder):
-        written = [frame_to_parquet(found.runs(), folder / "runs.parquet")]
-        written.append(write_atomic(folder / "summary.csv", table.to_csv(index=False)))
+        written = [frame_to_parquet(found.runs(), folder / "runs.parquet", found.units)]
+        written.append(frames_to_csv([table], folder / "summary.csv", found.units))
+        written.append(write_atomic(folder / "table.tex", latex(means_table(found))))
     with together(folder, add=True):
         written += drawn_or_noted("overview", lambda: plot_overview(table, found.title, folder))
         for of in curves:

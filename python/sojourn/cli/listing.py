@@ -11,6 +11,7 @@ from rich.table import Table
 
 from sojourn import _sojourn, paths
 from sojourn.cli.output import out
+from sojourn.cli.plot_kinds import PLOTS
 from sojourn.compare.cases import of_every
 from sojourn.core import record_schema
 from sojourn.core.errors import UserError
@@ -27,6 +28,7 @@ KINDS = {
     "profile": "behavior of a TCP stack, in `tcp.profile`",
     "tcp": "TCP options with their default in each profile, in `tcp`",
     "measures": "measures, by part of the record",
+    "plots": "what can be plotted, in `plot --kind` and by other commands",
     "figures": "kinds of figures of an experiment, in `figures.kind`",
     "paths": "measured links, for `sojourn trace make --path`",
     "papers": "papers to reproduce",
@@ -61,7 +63,7 @@ def list_(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="aqm, cc, traffic, impairment, profile, tcp, measures, figures, paths, papers or studies.",
+            help="aqm, cc, traffic, impairment, profile, tcp, measures, plots, figures, paths, papers or studies.",
             autocompletion=lambda: list(KINDS),
         ),
     ] = None,
@@ -120,6 +122,8 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         ]
     if kind == "measures":
         return record_schema.entries()
+    if kind == "plots":
+        return [{"name": name, "summary": summary} for name, summary in PLOTS.items()]
     if kind == "figures":
         require("pydantic")
         from sojourn.experiments.schema import figure_entries

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar, get_type_hints
@@ -15,6 +16,7 @@ from sojourn.cli import values
 from sojourn.cli.laws import LawFiles, read_laws
 from sojourn.cli.output import say_new
 from sojourn.core.errors import UserError
+from sojourn.core.extras import require
 from sojourn.core.scenario import Scenario
 from sojourn.core.scenario_files import load, parse_assignment
 from sojourn.runs.store import DEFAULT, Store
@@ -42,6 +44,14 @@ Only = Annotated[
         help="Show only these measures, by path or label: links.bottleneck.wait_ms.p99 or 'wait p99'. Repeatable.",
         autocompletion=values.a_measure,
     ),
+]
+Style = Annotated[
+    str | None,
+    typer.Option("--style", help="A matplotlib style for the figures: a .mplstyle file, or a name such as ggplot."),
+]
+Width = Annotated[
+    float | None,
+    typer.Option("--width", help="Width of the figures in inches, such as 3.4 for a column.", min=2.0, max=20.0),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results (default: nothing is written).")]
 
@@ -93,6 +103,23 @@ class CacheOptions(ThreadOptions):
             raise UserError(f'--cache "{self.cache}": expected a folder, got a file')
         say_new(self.cache, f"cache: finished runs are kept in the new folder {self.cache}; --no-cache keeps none")
         return Store(self.cache)  # not checked here: it must be writable only if runs are missing
+
+
+@dataclass(frozen=True, kw_only=True)
+class StyleOptions:
+    """How figures look."""
+
+    style: Style = None
+    width: Width = None
+
+    def styled(self) -> AbstractContextManager[None]:
+        """Draws the figures of a block as the options say. Raises `UserError` for an unknown style."""
+        if self.style is None and self.width is None:
+            return nullcontext()
+        require("matplotlib")
+        from sojourn.plots.style import styled
+
+        return styled(self.style, self.width)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from rich.table import Column, Table
 
 from sojourn.core.errors import RunError, UserError, one_line
 from sojourn.core.files import locked
+from sojourn.core.latex import escaped, tabular
 from sojourn.core.stats import Estimate
 from sojourn.runs.runner import Progress as OnProgress
 
@@ -221,6 +222,14 @@ def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate | str]]
     for label, cells in rows.items():
         table.add_row(label, *[str(cells[column]) for column in columns], units.get(label, ""))
     return table
+
+
+def latex(table: Table) -> str:
+    """A table in LaTeX."""
+    columns = table.columns
+    names = next((i for i, each in enumerate(columns) if each.justify == "right"), len(columns))
+    rows = ([escaped(str(cell)) for cell in row] for row in zip(*(each.cells for each in columns), strict=True))
+    return tabular([str(each.header) for each in columns], rows, names)
 
 
 def cases_table(

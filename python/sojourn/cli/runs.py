@@ -1,8 +1,7 @@
-"""Commands that run scenarios (`run`, `compare`, `sweep`), and `plot` for their results."""
+"""Commands that run scenarios: `run`, `compare`, `sweep`."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,13 +25,15 @@ from sojourn.cli.options import (
     Only,
     Out,
     ScenarioOptions,
+    StyleOptions,
     ThreadOptions,
     load_changed,
     takes,
     with_laws,
 )
-from sojourn.cli.output import check_file, check_folder, err, progress, results_folder, say_written
+from sojourn.cli.output import check_file, check_folder, err, latex, progress, results_folder, say_written
 from sojourn.cli.scenario_warnings import note_warnings, note_warnings_in
+from sojourn.cli.sizes import save_sizes, show_sizes
 from sojourn.cli.tables import (
     main_measures,
     say_missing,
@@ -44,17 +45,16 @@ from sojourn.cli.tables import (
 from sojourn.compare.baseline import read_baseline
 from sojourn.compare.comparison import compare as run_compare
 from sojourn.compare.links import queued_link, queued_links
+from sojourn.compare.sizes import size_classes, trace_completions
 from sojourn.core.errors import UserError, note, one_line
 from sojourn.core.extras import require
-from sojourn.core.files import read_result, together
+from sojourn.core.files import together, write_atomic
 from sojourn.core.foreign_names import file_name, file_names
-from sojourn.core.measure_lookup import labelled
 from sojourn.core.record import Record
 from sojourn.core.record_files import frame_to_parquet, frames_to_csv, frames_to_parquet
 from sojourn.core.record_schema import chosen
 from sojourn.core.scenario import Scenario
 from sojourn.core.scenario_files import load, parse_assignment
-from sojourn.core.stats import SUMMARY
 from sojourn.core.text_format import counted
 from sojourn.exports.flent import check_flent, write_flent
 from sojourn.exports.qlog import traced, write_qlog
@@ -68,7 +68,7 @@ from sojourn.sweep.result import SweepResult
 from sojourn.sweep.result import sweep as run_sweep
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 # Number of runs of a sweep that are read and written at once.
 PART = 5000
@@ -81,7 +81,6 @@ def register(app: typer.Typer) -> None:
     app.command()(run)
     app.command()(compare)
     app.command()(sweep)
-    app.command()(plot)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,7 +230,7 @@ def _save(records: list[Record], folder: Path) -> list[Path]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions(ScenarioOptions, ReportOptions, CacheOptions):
+class CompareOptions(ScenarioOptions, ReportOptions, CacheOptions, StyleOptions):
     """What `compare` takes."""
 
     file: Annotated[Path, typer.Argument(help="A scenario file.")]
@@ -275,6 +274,12 @@ class CompareOptions(ScenarioOptions, ReportOptions, CacheOptions):
             autocompletion=values.distributions,
         ),
     ] = None
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            "--sizes", help="Show completion times by size of transfer, in classes that end at '10 kB,100 kB,1 MB'."
+        ),
+    ] = None
     measure: Only = None
     out_dir: Out = None
 
@@ -301,8 +306,11 @@ def compare(options: CompareOptions) -> None:
     compared, controls = added.among(options.queues, scenario, link), added.controls(options.cc, scenario)
     if not (compared or controls or varied):
         raise UserError(f"compare: expected --queues, --cc or --vary, since the scenario has {', '.join(laws.laws)}")
+    classes = size_classes(options.sizes) if options.sizes else []
     curves = traced_for(scenario, options.cdf, out_dir, link)
-    check_curves(scenario, varied, curves)
+    if classes:
+        trace_completions(scenario)
+    check_curves(scenario, varied, [*curves, *(["completion"] if classes else [])])
     rows = None
     if options.measure:
         of = queued_links(scenario, link)[0]
@@ -326,13 +334,18 @@ def compare(options: CompareOptions) -> None:
     note_warnings_in(found.cases)
     options.report(found)
     say_missing(rows or [], [record for each in found.records.values() for record in each])
+    if classes and not options.as_json:
+        show_sizes(found, classes)
     if out_dir is not None:
-        say_written(save_comparison(found, curves, out_dir), options.as_json)
+        with options.styled():
+            written = save_comparison(found, curves, out_dir)
+            written += save_sizes(found, classes, out_dir) if classes else []
+        say_written(written, options.as_json)
     _exit_failed(found.failed, f"{counted(len(found.failed), 'run')} failed; the results have the other cases")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepOptions(ScenarioOptions, CacheOptions):
+class SweepOptions(ScenarioOptions, CacheOptions, StyleOptions):
     """What `sweep` takes."""
 
     file: Annotated[Path, typer.Argument(help="A sweep file.")]
@@ -387,12 +400,16 @@ def sweep(options: SweepOptions) -> None:
         return
     there = [name for name in wanted if name in found.rows.names]
     shown = there or main_measures(found.rows.means())
-    written = _save_sweep(found, there, folder)
+    with options.styled():
+        written = _save_sweep(found, there, folder)
     for name in wanted:
         if name not in there:
             err.print(f"{name}: null in every run")
     first = next(found.rows.tables(FIRST_POINTS * plan.replications))
-    show_sweep(found.axes, next(found.summaries(shown, FIRST_POINTS)), shown, first, len(plan.points))
+    axes = {axis: found.units.get(axis) for axis in found.axes}
+    table = show_sweep(axes, next(found.summaries(shown, FIRST_POINTS)), shown, first, len(plan.points))
+    with together(folder, add=True):
+        written.append(write_atomic(folder / "table.tex", latex(table)))
     say_written(written)
     _exit_failed(found.failed, f"{len(found.failed)} of {len(plan.jobs())} runs failed; the results have the others")
 
@@ -401,9 +418,9 @@ def _save_sweep(found: SweepResult, plotted: list[str], folder: Path) -> list[Pa
     """Writes the tables of a sweep and plots some measures; returns the files."""
     with together(folder):
         written = [
-            frames_to_parquet(found.rows.tables(PART), folder / "runs.parquet"),
-            frames_to_parquet(found.summaries(), folder / "summary.parquet"),
-            frames_to_csv(found.summaries(), folder / "summary.csv"),
+            frames_to_parquet(found.rows.tables(PART), folder / "runs.parquet", found.units),
+            frames_to_parquet(found.summaries(), folder / "summary.parquet", found.units),
+            frames_to_csv(found.summaries(), folder / "summary.csv", found.units),
         ]
         for name, stem in file_names(found.series_names()).items():
             written.append(frame_to_parquet(found.series_table(name), folder / "series" / f"{stem}.parquet"))
@@ -412,8 +429,9 @@ def _save_sweep(found: SweepResult, plotted: list[str], folder: Path) -> list[Pa
 
         from sojourn.plots.results import plot_means
 
+        by = {axis: found.units.get(axis) for axis in found.axes}
         with together(folder, add=True):
-            written += plot_means(pd.concat(found.summaries(plotted)), found.axes, plotted, folder)
+            written += plot_means(pd.concat(found.summaries(plotted)), by, plotted, folder)
     return written
 
 
@@ -423,68 +441,3 @@ def _say_shard(shard: str, found: SweepResult, cache: Path) -> None:
     said = f"shard {shard}: {runs} in {cache}; the same command without --shard has the results of all shards"
     err.print(one_line(said))
     _exit_failed(found.failed, f"{len(found.failed)} runs of shard {shard} failed; the cache has the others")
-
-
-def plot(
-    result: Annotated[Path, typer.Argument(help="A folder written by `run --out`, compare or sweep.")],
-    measure: Annotated[
-        list[str] | None, typer.Option("--measure", help="Plot only these measures (comparisons and sweeps only).")
-    ] = None,
-    out_dir: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the plots (default: the folder of the result).")
-    ] = None,
-) -> None:
-    """Plots the result of a run, comparison or sweep.
-
-    It draws the traces of a run, all measures of a comparison, or the means along the axes of a sweep.
-    """
-    from sojourn.plots.results import plot_means, plot_overview, plot_record
-
-    folder = result if result.is_dir() else result.parent
-    target = out_dir or folder
-    check_folder(target)
-    if (folder / "record.json").exists():
-        if measure:
-            raise UserError(f'--measure "{measure[0]}": expected a sweep or comparison, got the run {result}')
-        record = Record.read(folder)
-        with together(target, add=True):
-            written = plot_record(record, target)
-        say_written(written)
-        return
-    file = folder / "summary.csv"
-    if not file.exists():
-        raise UserError(f"{result}: expected a folder with record.json (run --out) or summary.csv (compare, sweep)")
-    summary = _read_summary(file)
-    there = dict(zip(summary["measure"], summary["path"] if "path" in summary else summary["measure"], strict=True))
-    measure = labelled(measure or [], there)
-    for name in measure:
-        if name not in there:
-            raise UserError.unknown("--measure", name, there)
-    with together(target, add=True):
-        if "case" in summary and not measure:
-            written = plot_overview(
-                summary, f"{one_line(folder.resolve().name)}, {counted(int(summary['n'].max()), 'seed')}", target
-            )
-        else:
-            axes = [column for column in summary.columns if column not in SUMMARY]
-            shown = measure or main_measures(summary.groupby("measure")["mean"].mean())
-            written = plot_means(summary, axes, shown, target)
-    say_written(written)
-
-
-def _read_summary(file: Path) -> pd.DataFrame:
-    """Reads the summary that `compare` or `sweep` wrote. Raises `UserError` for another file."""
-    require("pandas")
-    import pandas as pd
-
-    content = read_result(file.parent, file.name)
-    try:
-        summary = pd.read_csv(io.BytesIO(content))
-    except ValueError as error:
-        raise UserError(f"{file}: expected a summary of compare or sweep: {error}") from None
-    texts = [column for column in ("path", "unit", "better") if column in summary]
-    summary[texts] = summary[texts].fillna("")  # pandas reads an empty cell as NaN
-    missing = {"measure", "mean", "low", "high", "n"} - set(summary.columns)
-    if missing:
-        raise UserError(f"{file}: expected a summary of compare or sweep, got no column {', '.join(sorted(missing))}")
-    return summary

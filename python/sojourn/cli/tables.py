@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rich.table import Table
 
@@ -15,6 +15,7 @@ from sojourn.cli.output import cases_table, err, estimates_table, out, show
 from sojourn.compare.comparison import Comparison, estimated, inexact, no_randomness, nothing_random
 from sojourn.core import field_paths, record_schema
 from sojourn.core.field_labels import WITHIN_A_LINK, field_label, value_label
+from sojourn.core.quantities import axis_text
 from sojourn.core.record import Record
 from sojourn.core.record_schema import OF_A_GROUP, OF_LATENCY, Measure, flow_measures, link_fields, link_measures
 from sojourn.core.stats import MEAN, Estimate, estimate_of
@@ -22,6 +23,8 @@ from sojourn.core.text_format import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Axes: TypeAlias = Mapping[str, str | None]
 
 # The printed columns of links; the record has more.
 LINKS = (
@@ -162,8 +165,19 @@ def show_comparison(found: Comparison) -> None:
         out.print(note)
 
 
+def means_table(found: Comparison) -> Table:
+    """The means of every case: a row per measure, or a row per case if there are more cases."""
+    upright, turned = _of_cases(found, found.heading, found.estimates())
+    return turned if turned is not None and len(found.records) > len(found.measures) else upright
+
+
 def _show_cases(found: Comparison, title: str, rows: Mapping[str, Mapping[str, Estimate]]) -> None:
     """Prints one column per case, or one row per case if that needs fewer tables."""
+    show(*_of_cases(found, title, rows))
+
+
+def _of_cases(found: Comparison, title: str, rows: Mapping[str, Mapping[str, Estimate]]) -> tuple[Table, Table | None]:
+    """A table with a column per case, and one with a row per case if an axis has several values."""
     units = {measure.label: measure.unit for measure in found.measures}
     shown = next(iter(rows.values()), {})
     axes = [axis for axis in found.cases[0].at if len({str(case.at[axis]) for case in found.cases}) > 1]
@@ -172,7 +186,7 @@ def _show_cases(found: Comparison, title: str, rows: Mapping[str, Mapping[str, E
         for case in found.cases
         if case.label in shown
     }
-    show(estimates_table(title, rows, units), cases_table(title, rows, units, places) if axes else None)
+    return estimates_table(title, rows, units), cases_table(title, rows, units, places) if axes else None
 
 
 def _known(one: Estimate) -> bool:
@@ -200,29 +214,36 @@ def _field(column: object) -> str:
     return ".".join(field_paths.split(str(column))[2:])
 
 
-def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], runs: pd.DataFrame, points: int) -> None:
-    """Prints these measures, one row per point of the summary.
+def show_sweep(axes: Axes, summary: pd.DataFrame, shown: Sequence[str], runs: pd.DataFrame, points: int) -> Table:
+    """Prints these measures, one row per point of the summary; returns the table.
 
-    A note follows if the summary lacks some of `points`. `runs` are the runs of these points; a note tells which are
-    identical.
+    `axes` maps each axis to its unit, if any. A note follows if the summary lacks some of `points`. `runs` are the runs
+    of these points; a note tells which are identical.
     """
     there = len(summary) // len(shown) if shown else 0
-    seeds = runs.groupby(axes, sort=False, dropna=False)["fingerprint"].agg(["nunique", "size"])
+    seeds = runs.groupby(list(axes), sort=False, dropna=False)["fingerprint"].agg(["nunique", "size"])
     alike = seeds[(seeds["nunique"] == 1) & (seeds["size"] > 1)].index
-    show(_sweep_table(axes, summary, shown, set(alike)))
+    table = _sweep_table(axes, summary, shown, set(alike))
+    show(table)
     if there < points:
         out.print(f"{there:,} of {points:,} points; summary.csv has all")
     for note in no_randomness([_point(axes, where) for where in alike], len(seeds)):
         out.print(note)
+    return table
 
 
-def _point(axes: Sequence[str], where: Any) -> str:
-    """The label of a point in a note: `count=5 with rate=10 Mbit/s`."""
+def _texts(axes: Axes, where: Any) -> list[str]:
+    """The values of the axes at a point, with their units."""
     values = where if isinstance(where, tuple) else (where,)
-    return " with ".join(f"{field_label(axis)}={value_label(at)}" for axis, at in zip(axes, values, strict=True))
+    return [axis_text(value, unit) for value, unit in zip(values, axes.values(), strict=True)]
 
 
-def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], alike: set[Any]) -> Table:
+def _point(axes: Axes, where: Any) -> str:
+    """The label of a point in a note: `count=5 with rate=10 Mbit/s`."""
+    return " with ".join(f"{field_label(axis)}={text}" for axis, text in zip(axes, _texts(axes, where), strict=True))
+
+
+def _sweep_table(axes: Axes, summary: pd.DataFrame, shown: Sequence[str], alike: set[Any]) -> Table:
     """A table with one row per point, and one column per axis and per measure.
 
     The runs of points in `alike` are identical, so they have no interval.
@@ -234,10 +255,10 @@ def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], a
     for name in shown:
         table.add_column(known[name].title, justify="right", overflow="fold")
     chosen = summary[summary["measure"].isin(list(shown))]
-    for where, group in chosen.groupby(axes, sort=False, dropna=False):
+    for where, group in chosen.groupby(list(axes), sort=False, dropna=False):
         found = {str(row["measure"]): estimate_of(row) for _, row in group.iterrows()}
         exact = (where if len(axes) > 1 else where[0]) in alike
         each = [found[name].exact() if exact else found[name] for name in shown]
         cells = [str(one.scaled(known[name].scale)) for one, name in zip(each, shown, strict=True)]
-        table.add_row(*[value_label(v) for v in (where if isinstance(where, tuple) else (where,))], *cells)
+        table.add_row(*_texts(axes, where), *cells)
     return table

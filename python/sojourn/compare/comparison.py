@@ -22,6 +22,7 @@ from sojourn.compare.cases import (
 from sojourn.compare.links import Links, held_elsewhere, queued_links
 from sojourn.core.errors import UserError, note
 from sojourn.core.extras import require
+from sojourn.core.quantities import base_quantity, common_unit
 from sojourn.core.record import Record
 from sojourn.core.record_schema import Measure, flow_measures, inner_measures, link_measures
 from sojourn.core.scenario_files import Source, load
@@ -292,9 +293,19 @@ class Comparison:
                 rows.append(row)
         return pd.DataFrame(rows)
 
+    @property
+    def units(self) -> dict[str, str]:
+        """The base unit of each varied field with quantities, such as `bit/s`; others have none."""
+        found = {
+            axis: common_unit([case.at[axis] for case in self.cases])
+            for axis in (self.cases[0].at if self.cases else ())
+        }
+        return {axis: unit for axis, unit in found.items() if unit is not None}
+
     def _at(self, case: str) -> dict[str, Any]:
-        """A case's value on each axis."""
-        return next((each.at for each in self.cases if each.label == case), {})
+        """A case's value on each axis. Quantities are numbers in their base unit."""
+        at, units = next((each.at for each in self.cases if each.label == case), {}), self.units
+        return {axis: (base_quantity(value) or (value,))[0] if axis in units else value for axis, value in at.items()}
 
     def runs(self) -> pd.DataFrame:
         """One row per run.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -79,21 +78,3 @@ def setting_label(path: str, value: Any) -> str:
 def with_unit(label: str, unit: str) -> str:
     """A label with its unit, as on an axis: `wait (ms)`; the label alone for a ratio."""
     return f"{label} ({unit})" if unit else label
-
-
-_QUANTITY = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([^\d\s].*?)?\s*")
-
-
-def quantities(texts: Iterable[str]) -> tuple[list[float], str] | None:
-    """The numbers of texts such as `50 packets`, and their common unit.
-
-    None for other texts, and for different units.
-    """
-    found = [_QUANTITY.fullmatch(text) for text in texts]
-    units = {match[2] or "" for match in found if match}
-    if len(units) != 1 or not all(found):
-        return None
-    try:
-        return [float(match[1]) for match in found if match], units.pop()
-    except ValueError:
-        return None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sojourn.core.field_labels import with_unit
 from sojourn.core.files import write_atomic
 
 if TYPE_CHECKING:
@@ -19,19 +21,20 @@ if TYPE_CHECKING:
 Series = dict[str, dict[str, npt.NDArray[np.float64]]]
 
 
+NO_UNITS: Mapping[str, str] = MappingProxyType({})
 MOST_SERIES = 1_000_000_000
 """The maximum size of a run's series in bytes. A run has at most 100,000,000 numbers."""
 
 
-def frame_to_parquet(frame: pd.DataFrame, path: Path) -> Path:
-    """Writes a table as Parquet, completely or not at all."""
-    return frames_to_parquet([frame], path)
+def frame_to_parquet(frame: pd.DataFrame, path: Path, units: Mapping[str, str] = NO_UNITS) -> Path:
+    """Writes a table as Parquet, completely or not at all. For `units` see `frames_to_parquet`."""
+    return frames_to_parquet([frame], path, units)
 
 
-def frames_to_parquet(frames: Iterable[pd.DataFrame], path: Path) -> Path:
+def frames_to_parquet(frames: Iterable[pd.DataFrame], path: Path, units: Mapping[str, str] = NO_UNITS) -> Path:
     """Writes tables with the same columns as one Parquet file.
 
-    They need not be in memory together.
+    They need not be in memory together. Columns in `units` have the metadata field `unit`.
     """
 
     def parts() -> Iterator[bytes]:
@@ -41,8 +44,13 @@ def frames_to_parquet(frames: Iterable[pd.DataFrame], path: Path) -> Path:
         written, writer = _Written(), None
         for frame in frames:
             table = pa.Table.from_pandas(frame, schema=writer.schema if writer else None, preserve_index=False)
-            writer = writer or pq.ParquetWriter(written, table.schema)
-            writer.write_table(table)
+            if writer is None:
+                fields = [
+                    each.with_metadata({"unit": units[each.name]}) if each.name in units else each
+                    for each in table.schema
+                ]
+                writer = pq.ParquetWriter(written, pa.schema(fields, table.schema.metadata))
+            writer.write_table(table.cast(writer.schema))
             yield written.take()
         if writer:
             writer.close()
@@ -51,9 +59,13 @@ def frames_to_parquet(frames: Iterable[pd.DataFrame], path: Path) -> Path:
     return write_atomic(path, parts())
 
 
-def frames_to_csv(frames: Iterable[pd.DataFrame], path: Path) -> Path:
-    """Writes tables with the same columns as one CSV file."""
-    texts = (frame.to_csv(index=False, header=at == 0) for at, frame in enumerate(frames))
+def frames_to_csv(frames: Iterable[pd.DataFrame], path: Path, units: Mapping[str, str] = NO_UNITS) -> Path:
+    """Writes tables with the same columns as one CSV file.
+
+    The heads of columns in `units` end with the unit: `links.bottleneck.rate (bit/s)`.
+    """
+    named = {name: with_unit(name, unit) for name, unit in units.items()}
+    texts = (frame.rename(columns=named).to_csv(index=False, header=at == 0) for at, frame in enumerate(frames))
     return write_atomic(path, (text.encode("utf-8") for text in texts))
 
 

@@ -6,7 +6,6 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib as mpl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -18,7 +17,7 @@ from sojourn.core.text_format import counted
 from sojourn.diagnose.cases import IDLE, NOW, load_text
 from sojourn.diagnose.diagnosis import LATENCY, Diagnosis, measures
 from sojourn.diagnose.tc import REDIRECT, WAN, tc_lines
-from sojourn.plots.style import BAD, COLORS, GOOD, RC, drawing, literal
+from sojourn.plots.style import BAD, COLORS, GOOD, drawing, literal, rc_context
 
 NUMBERS = {
     LATENCY: "Latency under load",
@@ -47,7 +46,7 @@ def page_of(found: Diagnosis, remarks: Sequence[str] = ()) -> str:
         undefined=StrictUndefined,
     )
     columns = measures(found.line)
-    with drawing("diagnosis"), mpl.rc_context(RC):
+    with drawing("diagnosis"), rc_context():
         pictures = {"over_time": _svg(_over_time(found)), "options": _svg(_options(found))}
     line = found.line
     return templates.get_template("page.html").render(

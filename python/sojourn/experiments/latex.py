@@ -2,41 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
+from sojourn.core.latex import escaped, tabular
 from sojourn.experiments.outcome import Outcome, PartResult
 from sojourn.experiments.tables import CaseTable, Cell
-
-PREAMBLE = "% \\usepackage{booktabs} \\usepackage{xcolor}\n"
-"""The packages that a table needs."""
-SIGNS = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": "$<$",
-    ">": "$>$",
-    "±": r"$\pm$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "…": r"\dots{}",
-    "µ": r"$\mu$",
-    "·": r"$\cdot$",
-    "–": "--",
-    "×": r"$\times$",
-    "≈": r"$\approx$",
-}
-
-
-def escaped(text: str) -> str:
-    """A text as LaTeX prints it."""
-    return "".join(SIGNS.get(sign, sign) for sign in text)
 
 
 def case_table(table: CaseTable) -> str:
@@ -49,7 +17,7 @@ def case_table(table: CaseTable) -> str:
         first, *rest = row.names
         name = f"{first}: {row.note}" if row.note else first
         rows.append([*map(escaped, (name if row.span else "", *rest)), *map(_cell, row.cells)])
-    return _tabular(heads, rows, len(table.names))
+    return tabular(heads, rows, len(table.names))
 
 
 def _cell(cell: Cell) -> str:
@@ -66,19 +34,8 @@ def claims_table(outcome: Outcome) -> str:
         for i, part in enumerate([] if result.claim.table else result.parts):
             claim = (result.claim.id, result.claim.text) if i == 0 else ("", "")
             rows.append([*map(escaped, (*claim, *_numbers(part), outcome.experiment.words.word(part.verdict)))])
-    return _tabular(["", "claim", "target", "measured", "verdict"], rows, 2, wide=1)
+    return tabular(["", "claim", "target", "measured", "verdict"], rows, 2, wide=1)
 
 
 def _numbers(part: PartResult) -> tuple[str, str]:
     return part.target_text, part.measured_with_unit
-
-
-def _tabular(heads: Sequence[str], rows: Iterable[Sequence[str]], names: int, wide: int | None = None) -> str:
-    """A table whose first columns are names. Column `wide` has a width, so that it wraps."""
-    columns = "".join(r"p{0.4\linewidth}" if i == wide else "l" if i < names else "r" for i in range(len(heads)))
-    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _line(map(escaped, heads)), r"\midrule"]
-    return PREAMBLE + "\n".join([*lines, *map(_line, rows), r"\bottomrule", r"\end{tabular}"]) + "\n"
-
-
-def _line(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"

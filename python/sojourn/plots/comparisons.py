@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from sojourn.core.errors import UserError
-from sojourn.plots import distributions, summaries
+from sojourn.plots import distributions, maps, summaries
 from sojourn.plots.distributions import Distribution, Run
 from sojourn.plots.style import COLUMN, MARKERS, drawn_on, legend_beside, style_of
 
@@ -42,6 +43,10 @@ class Swept(Protocol):
     @property
     def axes(self) -> list[str]:
         """The names of the columns with the axes."""
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """The units of axes with quantities."""
 
     @property
     def measures(self) -> list[str]:
@@ -146,6 +151,22 @@ class SweepPlots:
 
         Returns the Matplotlib axes.
         """
-        if measure not in self._result.measures:
-            raise UserError.unknown("measure", measure, self._result.measures)
-        return summaries.means(self._result.summary([measure]), self._result.axes, measure, ax)
+        return summaries.means(self._result.summary([measure]), self._by, measure, ax)
+
+    def heat(self, measure: str, axes: Sequence[str] = ()) -> Figure:
+        """One measure as colored cells over two axes of the sweep, on a new figure.
+
+        `axes` are the horizontal and the vertical one (default: the last two).
+        """
+        return maps.draw_map(self._result.summary([measure]), self._by, measure, maps.HEAT, axes)
+
+    def contour(self, measure: str, axes: Sequence[str] = ()) -> Figure:
+        """One measure as contour lines over two axes of the sweep, on a new figure.
+
+        Both axes need three numbers or more.         `axes` are the horizontal and the vertical one (default: the last two).
+        """
+        return maps.draw_map(self._result.summary([measure]), self._by, measure, maps.CONTOUR, axes)
+
+    @property
+    def _by(self) -> dict[str, str | None]:
+        return {axis: self._result.units.get(axis) for axis in self._result.axes}

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from sojourn.analysis import text
 from sojourn.analysis.feedback_loop import Loop
+from sojourn.analysis.flow_step import MORE, FlowStep
 from sojourn.analysis.margins import Margins
 from sojourn.analysis.spectrum import bands, strongest
 from sojourn.analysis.text import decibels
@@ -138,6 +139,19 @@ def region(flows: Array, rtt: Array, margin: Array, title: str = "") -> Figure:
             axes.contour(flows, rtt * 1e3, np.clip(margin, -1, 1), levels=[0.0], colors="black", linewidths=1.0)
         made.colorbar(mesh, label="delay margin (s), at most 1")
         axes.set(xlabel="flows", ylabel="round-trip time (ms)", title=title)
+        return made
+
+
+def step_response(found: FlowStep, title: str = "") -> Figure:
+    """The queue of the fluid model after a step of the flows."""
+    with figure(PAGE / 2 + 0.9, 2.6) as made:
+        axes = made.add_subplot()
+        shown = found.t <= max(3.0 * found.settling, 0.1 * float(found.t[-1]))
+        axes.plot(found.t[shown], found.queue[shown], color=style_of(0).color)
+        axes.axhline(found.end, color=GRAY, linewidth=0.8, linestyle="--", label=f"at rest: {found.end:.3g}")
+        axes.axvline(found.settling, color=GRAY, linewidth=0.8, linestyle=":", label=f"settled: {found.settling:.3g} s")
+        axes.set(xlabel=f"time after {100 * MORE:.0f} % more flows (s)", ylabel="waiting packets", title=title)
+        axes.legend()
         return made
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -23,10 +22,10 @@ from sojourn.plots.style import (
     LEGEND_COLUMNS,
     LINES,
     PAGE,
-    RC,
     Look,
     drawn_on,
     legend_beside,
+    rc_context,
     shown_figure,
     style_of,
     title_above_legend,
@@ -162,7 +161,7 @@ class RecordPlots:
         drawn = [draw for panels in self.panels().values() for draw in panels]
         if not drawn:
             raise missing(str(self._record.get("scenario")), "queue")
-        with mpl.rc_context(RC):
+        with rc_context():
             return one_below_the_other(shown_figure(PAGE, height_of(drawn)), drawn)
 
     def panels(self) -> dict[str, list[Draw]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from matplotlib.figure import Figure
 
@@ -14,13 +14,26 @@ from sojourn.core.foreign_names import file_names
 from sojourn.core.record import Record
 from sojourn.plots import distributions, summaries
 from sojourn.plots.comparisons import Compared, ComparisonPlots
+from sojourn.plots.maps import draw_map
 from sojourn.plots.records import RecordPlots, height_of, one_below_the_other
-from sojourn.plots.style import COLUMN, PAGE, drawn_or_noted, figure, fits_inside, legend_below, save_figure
+from sojourn.plots.style import (
+    COLUMN,
+    NARROW,
+    PAGE,
+    drawn_or_noted,
+    figure,
+    fits_inside,
+    legend_below,
+    save_figure,
+    style_of,
+)
+from sojourn.plots.summaries import Swept
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+Maps: TypeAlias = dict[str, Figure]
 # The maximum number of lines with a legend inside the axes.
 INSIDE = 4
 
@@ -78,6 +91,38 @@ def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
         return save_figure(made, folder, f"cdf-{of}")
 
 
+Samples: TypeAlias = Mapping[str, Mapping[str, distributions.Array]]
+"""Samples by panel and case."""
+
+
+def plot_sizes(panels: Samples, group: str, stem: str, folder: Path) -> list[Path]:
+    """Writes the distributions of a group's completion times in seconds; returns the files.
+
+    There is a panel for each size class.
+    """
+    cases = list(dict.fromkeys(case for panel in panels.values() for case in panel))
+    with figure(PAGE) as made:
+        across = 1 if made.get_figwidth() < NARROW else min(3, len(panels))
+        down = -(-len(panels) // across)
+        made.set_figheight(0.3 + 2.1 * down)
+        drawn = made.subplots(down, across, squeeze=False)
+        for (label, samples), axes in zip(panels.items(), drawn.flat, strict=False):
+            for case, times in samples.items():
+                look = style_of(cases.index(case))
+                distributions.draw(axes, distributions.of_samples(times), look, case, complement=False)
+            axes.set(xlabel="completion time (s)", ylabel="share at or below", ylim=(0, 1.02))
+            ends = [value for times in samples.values() for value in (times.min(), times.max())]
+            if max(ends) > 10 * min(ends):
+                axes.set_xscale("log")
+                axes.xaxis.set_major_formatter("{x:g}")
+                axes.xaxis.set_minor_formatter("")
+            axes.set_title(f"{group}: {label}", loc="left", fontsize=8)
+        for axes in drawn.flat[len(panels) :]:
+            axes.remove()
+        legend_below(made)
+        return save_figure(made, folder, stem)
+
+
 def plot_overview(summary: pd.DataFrame, title: str, folder: Path) -> list[Path]:
     """Writes the page with all measures of a comparison and returns the files.
 
@@ -86,10 +131,11 @@ def plot_overview(summary: pd.DataFrame, title: str, folder: Path) -> list[Path]
     return save_figure(_figure_of(summaries.overview(summary, title)), folder, "overview")
 
 
-def plot_means(summary: pd.DataFrame, by: Sequence[str], measures: Iterable[str], folder: Path) -> list[Path]:
+def plot_means(summary: pd.DataFrame, by: Swept, measures: Iterable[str], folder: Path) -> list[Path]:
     """Writes a figure per measure of a summary that has values, and returns the files.
 
-    A figure that fails becomes a note. `by` are the columns of the axes; a comparison has a column `case` instead.
+    A figure that fails becomes a note. `by` are the columns of the axes with their units; a comparison has a column
+    `case` instead.
     """
     written: list[Path] = []
     for measure, stem in file_names(measures).items():
@@ -99,7 +145,20 @@ def plot_means(summary: pd.DataFrame, by: Sequence[str], measures: Iterable[str]
     return written
 
 
-def _plot_mean(rows: pd.DataFrame, by: Sequence[str], measure: str, folder: Path, *, stem: str = "") -> list[Path]:
+def plot_maps(summary: pd.DataFrame, by: Swept, measures: Iterable[str], kind: str, axes: Sequence[str]) -> Maps:
+    """A map per measure of a sweep that has values, by the name of its file.
+
+    `kind` and `axes` are those of `draw_map`.
+    """
+    drawn = {}
+    for measure, stem in file_names(measures).items():
+        rows = summary[summary["measure"] == measure]
+        if rows["mean"].notna().any():
+            drawn[f"{stem}-{kind}"] = draw_map(rows, by, measure, kind, axes)
+    return drawn
+
+
+def _plot_mean(rows: pd.DataFrame, by: Swept, measure: str, folder: Path, *, stem: str = "") -> list[Path]:
     """Writes the figure of one measure, and returns the files."""
     height = 0.75 + 0.2 * len(rows) if summaries.CASE in rows else 2.8
     with figure(PAGE / 2 + 0.9, height) as made:

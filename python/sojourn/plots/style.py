@@ -7,16 +7,19 @@ import math
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import matplotlib as mpl
+import matplotlib.style
 from cycler import cycler
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axes._secondary_axes import SecondaryAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
@@ -64,6 +67,59 @@ RC: Any = {
 
 
 @dataclass(frozen=True)
+class OwnStyle:
+    """A user's matplotlib style, and the width of figures in inches."""
+
+    rc: Mapping[str, Any] = field(default_factory=dict)
+    width: float | None = None
+
+    @property
+    def colors(self) -> list[str]:
+        """The colors of the style's cycle, or those of this module."""
+        cycle = self.rc.get("axes.prop_cycle")
+        return list(cycle.by_key().get("color", COLORS)) if cycle is not None else COLORS
+
+
+_own: ContextVar[OwnStyle] = ContextVar("own_style")
+
+
+def own_style() -> OwnStyle:
+    """The style that `styled` has set."""
+    return _own.get(OwnStyle())
+
+
+@contextmanager
+def styled(style: str | None, width: float | None = None) -> Iterator[None]:
+    """Draws the figures of the block in a matplotlib style, `width` inches wide.
+
+    `style` is the name of a style or a `.mplstyle` file; several are separated by commas. The style's `figure.figsize`
+    is the default of `width`. Raises `UserError` for an unknown style.
+    """
+    rc: dict[str, Any] = {}
+    for each in style.split(",") if style else []:
+        try:
+            with mpl.rc_context():
+                before = dict(mpl.rcParams)
+                matplotlib.style.use(each.strip())
+                rc |= {key: value for key, value in dict(mpl.rcParams).items() if value != before[key]}
+        except OSError:
+            raise UserError.expected("--style", "a .mplstyle file or the name of a matplotlib style", each) from None
+    if rc.pop("text.usetex", False):
+        note("text.usetex of the style is ignored, because names of a scenario are not LaTeX")
+    size = rc.pop("figure.figsize", None)
+    token = _own.set(OwnStyle(rc, width or (float(size[0]) if size else None)))
+    try:
+        yield
+    finally:
+        _own.reset(token)
+
+
+def rc_context() -> AbstractContextManager[None]:
+    """The settings of all figures: this module's, then those of `styled`."""
+    return mpl.rc_context(RC | dict(own_style().rc))
+
+
+@dataclass(frozen=True)
 class Look:
     """Color, marker and line of one series."""
 
@@ -74,8 +130,9 @@ class Look:
 
 def style_of(index: int) -> Look:
     """The look of the series at a position, from 0. After ten, colors repeat with other markers."""
-    again, color = divmod(index, len(COLORS))
-    return Look(COLORS[color], MARKERS[(color + again) % len(MARKERS)], LINES[again % len(LINES)])
+    colors = own_style().colors
+    again, color = divmod(index, len(colors))
+    return Look(colors[color], MARKERS[(color + again) % len(MARKERS)], LINES[again % len(LINES)])
 
 
 class PlotError(RunError):
@@ -109,23 +166,22 @@ def literal(made: Artist) -> None:
 
     Labels of logarithmic axes keep it.
     """
-    axes = made.findobj(Axes)
+    axes: Any = made.findobj(lambda each: isinstance(each, (Axes, SecondaryAxis)))
     numbered = [axis for each in axes for axis in (each.xaxis, each.yaxis)]
     logarithmic = [axis for axis in numbered if isinstance(axis.get_major_formatter(), LogFormatter)]
     formulas = {text for axis in logarithmic for text in axis.findobj(Text)} - {axis.label for axis in logarithmic}
     for text in made.findobj(Text):
-        if text not in formulas:
-            text.set_parse_math(False)
+        text.set_parse_math(text in formulas)
 
 
 @contextmanager
 def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
     """A figure in this style, `width` and `height` in inches, laid out without cut-off parts.
 
-    Raises `PlotError` if matplotlib fails in the block.
+    `styled` may set another width. Raises `PlotError` if matplotlib fails in the block.
     """
-    with mpl.rc_context(RC), drawing():
-        made = Figure(figsize=(width, height), layout="constrained")
+    with rc_context(), drawing():
+        made = Figure(figsize=(own_style().width or width, height), layout="constrained")
         FigureCanvasAgg(made)
         yield made
         literal(made)
@@ -137,7 +193,7 @@ def drawn_on(ax: Axes | None, width: float = PAGE, height: float = 2.4) -> Itera
 
     `width` and `height` of the figure are in inches. If pyplot is loaded, as in a notebook, it shows the new figure.
     """
-    with mpl.rc_context(RC):
+    with rc_context():
         axes = shown_figure(width, height).add_subplot() if ax is None else ax
         yield axes
         literal(axes)
@@ -146,7 +202,7 @@ def drawn_on(ax: Axes | None, width: float = PAGE, height: float = 2.4) -> Itera
 def shown_figure(width: float, height: float) -> Figure:
     """A new figure of `width` and `height` in inches. pyplot shows it if it is loaded."""
     pyplot = sys.modules.get("matplotlib.pyplot")
-    return (pyplot.figure if pyplot else Figure)(figsize=(width, height), layout="constrained")
+    return (pyplot.figure if pyplot else Figure)(figsize=(own_style().width or width, height), layout="constrained")
 
 
 WIDEST = 26  # characters per line of a label
@@ -165,16 +221,25 @@ def lines_of(labels: Iterable[str]) -> int:
     return max(1 + wrapped(label).count("\n") for label in labels)
 
 
+NARROW = 4.0  # inches: a figure with no room for a legend to the right of its axes
 FITS = 6  # lines of a legend that fits into the axes
 
 
 def legend_beside(axes: Axes, title: str | None = None) -> None:
-    """Adds a small legend: inside the axes if it fits, else to their right.
+    """Adds a small legend: inside the axes if it fits, else outside.
 
-    It fits if it is short and hides no error bars.
+    It fits if it is short and hides no error bars. Outside is to their right, or below a narrow figure.
     """
     handles, labels = axes.get_legend_handles_labels()
     inside = fits_inside(labels) and not axes.containers
+    made = axes.get_figure()
+    if not inside and isinstance(made, Figure) and made.get_figwidth() < NARROW and len(made.axes) == 1:
+        lines = [each.lines[0] if isinstance(each, ErrorbarContainer) else each for each in handles]
+        columns = _columns(made, labels)
+        made.set_figheight(made.get_figheight() + LINE * (math.ceil(len(labels) / columns) + bool(title)))
+        sizes: dict[str, Any] = {"title_fontsize": 6.5, "fontsize": 6.5}
+        made.legend(lines, labels, ncols=columns, title=title, loc="outside lower center", **sizes)
+        return
     beside: dict[str, Any] = {} if inside else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
     lines = [each.lines[0] if isinstance(each, ErrorbarContainer) else each for each in handles]
     axes.legend(lines, list(map(wrapped, labels)), fontsize=6.5, title=title, title_fontsize=6.5, **beside)
@@ -235,7 +300,7 @@ def settled(made: Figure) -> Figure:
     """Computes the layout of a figure once, not once per file; returns the figure."""
     literal(made)
     made.set_dpi(PNG_DPI)
-    with mpl.rc_context(RC):
+    with rc_context():
         made.draw_without_rendering()
     made.set_layout_engine("none")
     return made
@@ -254,7 +319,7 @@ def render(made: Figure, kind: str, about: str = "") -> bytes:
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     metadata |= {ABOUT[kind]: about} if about else {}
     literal(made)
-    with mpl.rc_context(RC):
+    with rc_context():
         made.savefig(buffer, format=kind, metadata=metadata, dpi=PNG_DPI if kind == "png" else "figure")
     return buffer.getvalue()
 

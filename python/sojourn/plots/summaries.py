@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from sojourn.core import record_schema
-from sojourn.core.field_labels import field_label, quantities, value_label
+from sojourn.core.field_labels import field_label, value_label, with_unit
+from sojourn.core.quantities import axis_text, shown_scale
 from sojourn.core.stats import SUMMARY, estimate_of
 from sojourn.plots.style import (
     COLORS,
@@ -21,6 +23,7 @@ from sojourn.plots.style import (
     LINE,
     LINES,
     MARKERS,
+    NARROW,
     PAGE,
     Look,
     drawn_on,
@@ -98,7 +101,7 @@ def _looks(rows: pd.DataFrame) -> list[Look]:
     if len(places[0]) > len(COLORS) or len(places[1]) > len(MARKERS):
         return [style_of(0)] * len(rows)
     return [
-        Look(COLORS[places[0][color]], MARKERS[places[1][marker]], LINES[0])
+        Look(style_of(places[0][color]).color, MARKERS[places[1][marker]], LINES[0])
         for color, marker in zip(colors, markers, strict=True)
     ]
 
@@ -122,16 +125,24 @@ def overview(summary: pd.DataFrame, title: str) -> list[Axes]:
     names = [name for name in dict.fromkeys(summary["measure"]) if _seen(summary, name)]
     shown = [str(case) for case in summary[CASE].unique()]
     height = (0.04 + LINE * lines_of(shown)) * len(shown)
-    rows = -(-len(names) // 2)
-    with figure(PAGE, 0.7 + rows * (0.55 + height)) as made:
-        grid = made.subplots(rows, 2, squeeze=False, sharey=True).ravel()
+    with figure(PAGE) as made:
+        across = 1 if made.get_figwidth() < NARROW else 2
+        rows = -(-len(names) // across)
+        made.set_figheight(0.7 + rows * (0.55 + height))
+        grid = made.subplots(rows, across, squeeze=False, sharey=True).ravel()
         for axes, name in zip(grid, names, strict=False):
             cases(summary[summary["measure"] == name], axes)
         for axes in grid[len(names) :]:
             axes.remove()
         made.suptitle(title, x=0.01, ha="left", fontsize=9)
         if (summary["n"] > 1).any():
-            made.supxlabel(BEST_MEANS, x=0.01, ha="left", fontsize=6.5, color="#555555")
+            made.supxlabel(
+                BEST_MEANS if across > 1 else textwrap.fill(BEST_MEANS, 75),
+                x=0.01,
+                ha="left",
+                fontsize=6.5,
+                color="#555555",
+            )
         return list(grid[: len(names)])
 
 
@@ -147,25 +158,28 @@ def _seen(summary: pd.DataFrame, measure: str) -> bool:
     return int(means.notna().sum()) >= min(2, len(means))
 
 
-def means(summary: pd.DataFrame, by: Sequence[str], measure: str, ax: Axes | None = None) -> Axes:
+Swept: TypeAlias = Mapping[str, str | None]
+"""The axes of a sweep, each with the unit of its numbers, if any."""
+
+
+def means(summary: pd.DataFrame, by: Swept, measure: str, ax: Axes | None = None) -> Axes:
     """One measure of a sweep over its axes: a series for each value of all axes but one.
 
-    `by` are the columns of the axes. The last one with numbers, or with quantities of one unit, is the horizontal axis.
+    `by` are the columns of the axes with their units. The last one with numbers is the horizontal axis.
     """
     known = record_schema.named([measure])[measure]
-    rows = summary[summary["measure"] == measure].copy()
-    rows[["mean", "low", "high"]] *= known.scale
-    numbers = {axis: _numbers(rows[axis]) for axis in by}
-    numeric = [axis for axis, found in numbers.items() if found is not None]
-    across = numeric[-1] if numeric else by[-1]
+    rows = in_its_unit(summary, measure)
+    numeric = [axis for axis in by if _numbers(rows[axis]) is not None]
+    across = numeric[-1] if numeric else list(by)[-1]
+    size, unit = shown_scale(by[across] or "", rows[across] if numeric else [])
     others = [axis for axis in by if axis != across]
     with drawn_on(ax, PAGE / 2 + 0.9, 2.8) as axes:
-        groups: list[Any] = list(rows.groupby(list(others), sort=False, dropna=False)) if others else [((), rows)]
+        groups: list[Any] = list(rows.groupby(others, sort=False, dropna=False)) if others else [((), rows)]
         for i, (where, group) in enumerate(groups):
-            label = ", ".join(map(value_label, where if isinstance(where, tuple) else (where,)))
-            _series(axes, group, across, label, _Place(i, len(groups)))
-        unit = (numbers[across] or ([], ""))[1]
-        axes.set(xlabel=field_label(across) + (f" ({unit})" if unit else ""), ylabel=known.title)
+            label = ", ".join(axis_text(value, by[axis]) for value, axis in zip(where, others, strict=True))
+            shown = group.assign(**{across: group[across] / size}) if numeric else group
+            _series(axes, shown, across, label, _Place(i, len(groups)))
+        axes.set(xlabel=with_unit(field_label(across), unit), ylabel=known.title)
         axes.set_title(record_schema.place(measure), loc="left")
         _scale(axes, rows["mean"].to_numpy(dtype=float))
         if others:
@@ -173,15 +187,18 @@ def means(summary: pd.DataFrame, by: Sequence[str], measure: str, ax: Axes | Non
         return axes
 
 
-def _numbers(column: Any) -> tuple[list[float], str] | None:
-    """The numbers of a column and their unit; None for names."""
+def in_its_unit(summary: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """The rows of a measure, with its values in the unit in which it is shown."""
+    rows = summary[summary["measure"] == measure].copy()
+    rows[["mean", "low", "high"]] *= record_schema.named([measure])[measure].scale
+    return rows
+
+
+def _numbers(column: Any) -> list[float] | None:
+    """The numbers of a column; None for names."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    if is_bool_dtype(column):
-        return None
-    if is_numeric_dtype(column):
-        return [float(value) for value in column], ""
-    return quantities([str(value) for value in column])
+    return [float(value) for value in column] if is_numeric_dtype(column) and not is_bool_dtype(column) else None
 
 
 @dataclass(frozen=True)
@@ -203,8 +220,8 @@ def _series(axes: Axes, group: pd.DataFrame, across: str, label: str, place: _Pl
     center = group["mean"].to_numpy(dtype=float)
     errors = np.nan_to_num(np.vstack([group["mean"] - group["low"], group["high"] - group["mean"]]))
     if found is not None:
-        order = np.argsort(found[0], kind="stable")
-        x, center, errors, line = np.array(found[0])[order], center[order], errors[:, order], "-"
+        order = np.argsort(found, kind="stable")
+        x, center, errors, line = np.array(found)[order], center[order], errors[:, order], "-"
     else:
         x, line = place.shifted(np.arange(len(group), dtype=np.float64)), "none"
         axes.set_xticks(np.arange(len(group)), [value_label(v) for v in group[across]], rotation=15, ha="right")

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sojourn import _sojourn
 from sojourn.core import field_paths, toml
 from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.examples import located
 from sojourn.core.field_labels import value_label
+from sojourn.core.quantities import common_unit
 from sojourn.core.scenario import Scenario
 from sojourn.core.scenario_files import Source, load, read_scenario, read_text
 from sojourn.core.text_format import counted, listed
 from sojourn.runs.seeds import Seeds, seeds_of
 from sojourn.sweep.grid import Points, Runs
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,19 @@ class Plan:
         """The size of the grid and its axes: `12 points × 5 seeds over queue, flows.ftp.count`."""
         seeds = counted(self.replications, "seed")
         return f"{counted(len(self.points), 'point')} × {seeds} over {listed(self.axes)}"
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """The base unit of each axis that has quantities of one kind.
+
+        It is `bit/s`, `s`, `packets`, `B` or `BDP`.
+        """
+        every = [self.points.labels(index) for index in range(len(self.points))]
+        found = {
+            axis: common_unit({str(at[axis]) if isinstance(at[axis], str) else None for at in every})
+            for axis in self.axes
+        }
+        return {axis: unit for axis, unit in found.items() if unit is not None}
 
     @property
     def replications(self) -> int:

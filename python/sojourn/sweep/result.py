@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.core.errors import RunError, UserError, note
 from sojourn.core.extras import require
 from sojourn.core.field_labels import value_label
+from sojourn.core.quantities import axis_text, base_quantity
 from sojourn.core.record import Record
 from sojourn.core.record_schema import range_of
 from sojourn.core.scenario_files import Source
@@ -68,10 +69,15 @@ class SweepResult:
         shown = [m for m in self.measures if m.startswith("links.") and m.endswith(last)][:6]
         means = self.runs.groupby(self.axes, sort=False, dropna=False)[shown].mean()
         rows = [
-            [", ".join(map(str, where)) if isinstance(where, tuple) else str(where), *map(number, row)]
+            [", ".join(self._texts(where)), *map(number, row)]
             for where, row in zip(means.index, means.to_numpy(), strict=True)
         ]
         return html_table(f"{self.plan.name}: means", [", ".join(self.axes), *shown], rows)
+
+    def _texts(self, where: Any) -> list[str]:
+        """The values of the axes at a point as texts."""
+        values = where if isinstance(where, tuple) else (where,)
+        return [axis_text(value, self.units.get(axis)) for axis, value in zip(self.axes, values, strict=True)]
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.runs.columns)
@@ -84,13 +90,24 @@ class SweepResult:
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """One row per run. A measure's column has its path and unit in a record."""
-        return self.rows.table()
+        """One row per run.
+
+        The column of an axis has its numbers in the base unit (see `units`): a rate of `10 Mbit/s` is 1e7. A measure's
+        column has its path and unit in a record.
+        """
+        table = self.rows.table()
+        table.attrs["units"] = dict(self.units)
+        return table
 
     @property
     def axes(self) -> list[str]:
         """The columns that contain the values of the axes."""
         return self.plan.axes
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The base unit of each axis with quantities, such as `bit/s`; other axes have none."""
+        return self.plan.units
 
     @property
     def measures(self) -> list[str]:
@@ -131,7 +148,9 @@ class SweepResult:
         for name in chosen:
             if name not in known:
                 raise UserError.unknown(f"{self.plan.name}: measure", name, known)
-        return summarize(self.runs, self.axes, {name: range_of(name) for name in chosen})
+        table = summarize(self.runs, self.axes, {name: range_of(name) for name in chosen})
+        table.attrs["units"] = dict(self.units)
+        return table
 
     def summaries(self, measures: Sequence[str] | None = None, points: int = 500) -> Iterator[pd.DataFrame]:
         """The summary as tables of a limited number of points.
@@ -200,7 +219,7 @@ class SweepResult:
         Returns
         -------
         xarray.Dataset
-            A variable per measure; NaN if a point lacks the seed.
+            A variable per measure; NaN if a point lacks the seed. Axes with quantities have an attribute `units`.
 
         Raises
         ------
@@ -210,7 +229,15 @@ class SweepResult:
         require("xarray")
         table = self.runs.drop(columns="fingerprint").set_index([*self.axes, "seed"])
         found: xr.Dataset = table.to_xarray()
+        for axis, unit in self.units.items():
+            found[axis].attrs["units"] = unit
         return found
+
+
+def _value(label: Any, is_quantity: bool) -> Any:
+    """A value of an axis as tables have it: numbers, quantities in their base unit, or a text."""
+    number = base_quantity(label) if is_quantity else None
+    return number[0] if number else label if isinstance(label, (int, float)) else value_label(label)
 
 
 def sweep(
@@ -292,7 +319,7 @@ def sweep(
 
     def on_record(index: int, record: Record) -> None:
         labels = jobs.labels(index).items()
-        at = {name: label if isinstance(label, (int, float)) else value_label(label) for name, label in labels}
+        at = {name: _value(label, name in chosen.units) for name, label in labels}
         rest = {"seed": record["seed"], "fingerprint": str(record.get("fingerprint", ""))}
         rows.add(index, record.scalars(), at | rest)
         if series:

@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from sojourn.core.text_format import number
 from sojourn.experiments.figures.parts import queue_label
 from sojourn.experiments.model import Case
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.schema import figures as spec
+from sojourn.plots.maps import NONE, draw_cells
 from sojourn.plots.style import PAGE, figure
 
 ACROSS = 3
@@ -76,12 +76,7 @@ def _draw(axes: Any, chosen: spec.Heat, values: dict[tuple[str, str], float], no
     """One panel: each value in a colored cell, bold if it is good."""
     columns, rows = (list(dict.fromkeys(place[i] for place in values)) for i in (0, 1))
     table = np.array([[values.get((x, y), math.nan) for x in columns] for y in rows])
-    axes.imshow(table, cmap="PuOr", norm=norm, alpha=0.6, aspect="auto")
-    for (i, j), value in np.ndenumerate(table):
-        good = chosen.good is not None and chosen.good[0] <= value <= chosen.good[1]
-        weight = "bold" if good else "normal"
-        axes.text(j, i, number(float(f"{value:.2g}")), ha="center", va="center", fontsize=6, fontweight=weight)
+    draw_cells(axes, table, norm, "PuOr", alpha=0.6, bold=chosen.good or NONE)
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
     axes.set(xlabel=chosen.xlabel or chosen.x, ylabel=chosen.ylabel or chosen.y)
-    axes.grid(visible=False)
