@@ -163,7 +163,7 @@ class SweepPlots:
     def contour(self, measure: str, axes: Sequence[str] = ()) -> Figure:
         """One measure as contour lines over two axes of the sweep, on a new figure.
 
-        Both axes need three numbers or more.         `axes` are the horizontal and the vertical one (default: the last two).
+        `axes` are the horizontal and the vertical one (default: the last two). Both need three numbers or more.
         """
         return maps.draw_map(self._result.summary([measure]), self._by, measure, maps.CONTOUR, axes)
 
