@@ -86,13 +86,22 @@ parts = [
 """
 
 EXTRA = """
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 from matplotlib.figure import Figure
 from sojourn.analysis.transfer import rational, response
 from sojourn.experiments.control_designs import Design
 
 
+@dataclass
+class Share:
+    of: float
+
+
 def half(x):
-    return x / 2
+    return Share(0.5).of * x
 
 
 def slow(flows):

@@ -15,6 +15,7 @@ dictionary of functions:
 from __future__ import annotations
 
 import functools
+import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -55,6 +56,7 @@ def _run(path: Path) -> ModuleType:
     text = read_text(path, "Python file")
     module = ModuleType(f"sojourn_paper_{path.parent.name}".replace("-", "_"))
     module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses look up the module of a class
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)  # an import would trust a cache by the file's time
     except Exception as error:  # whatever the file raises is the user's to know
