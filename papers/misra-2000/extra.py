@@ -66,6 +66,7 @@ SYSTEMS = {
     "exp5": System((3750.0, 3750.0), most=1.0, end=75),
     "exp5long": System((3750.0, 3750.0), most=1.0, end=400, lasting=True),
     "exp5slow": System((3750.0, 3750.0), most=1.0, weight=1e-5, end=400, lasting=True),
+    "exp3slow": System((3750.0, 3750.0), weight=1e-5, end=400, lasting=True),
     "exp3long": System((3750.0, 3750.0), end=400, lasting=True),
     "exp3x10": System((3750.0, 3750.0), sampling=10 / 3750, end=400, lasting=True),
     "exp3x100": System((3750.0, 3750.0), sampling=100 / 3750, end=400, lasting=True),

@@ -86,18 +86,15 @@ parts = [
 """
 
 EXTRA = """
-from __future__ import annotations
-
-from dataclasses import dataclass
-
 from matplotlib.figure import Figure
 from sojourn.analysis.transfer import rational, response
 from sojourn.experiments.control_designs import Design
+from dataclasses import dataclass
 
 
 @dataclass
 class Share:
-    of: float
+    of: "float"
 
 
 def half(x):
