@@ -148,6 +148,7 @@ CURVE = "[curves.c]\nqueue = { aqm = 'red' }\n"
     [
         ("[queues.droptail]", f"{CURVE}vary = {{ min = [[1], [2]] }}\n[queues.droptail]", "vary"),
         ("[queues.droptail]", f"{CURVE}vary = {{}}\n[queues.droptail]", "vary"),
+        ("mean = { path", "queue = { path", "measures: expected names other than scenario, queue"),
         ("year = 2026", "year = 2026-01-01", "year"),
         ("year = 2026", f"year = {'9' * 5000}", ":8: expected a whole number"),
         ("year = 2026", f"year = {'[' * 5000}", "nested"),

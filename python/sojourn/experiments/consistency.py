@@ -13,6 +13,9 @@ from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.schema.figures import KINDS
 from sojourn.experiments.verdict import parse_target
 
+RUN_COLUMNS = ("scenario", "queue", "setting", "seed", "fingerprint")
+"""Columns of the table of runs, beside which each measure is a column."""
+
 
 def check_experiment(experiment: Experiment, label: str) -> None:
     """Rejects names that an experiment's files do not define, and invalid targets."""
@@ -71,6 +74,8 @@ def _check_formulas(experiment: Experiment, label: str) -> None:
 
     A measure needs measures directly from a run or above itself, so nothing needs itself.
     """
+    if taken := [name for name in experiment.measures if name in RUN_COLUMNS]:
+        raise UserError.expected(f"{label}: measures", f"names other than {', '.join(RUN_COLUMNS)}", taken[0])
     direct = {each.id for each in experiment.measures.values() if not _needs_others(each)}
     order = list(experiment.measures)
     for values, measure in _measures(experiment):
