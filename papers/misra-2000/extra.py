@@ -9,15 +9,14 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.figure import Figure
+if TYPE_CHECKING:  # figures import it when they are drawn: a list of papers does not
+    from matplotlib.figure import Figure
 
-from sojourn.experiments.model import Case
-from sojourn.experiments.outcome import Outcome
-from sojourn.plots.style import PAGE, figure
+    from sojourn.experiments.outcome import Outcome
 
 Array = npt.NDArray[np.float64]
 STEP = 0.01
@@ -128,12 +127,13 @@ def _change(
     return 1 / rtt - (1 - timeout) * rate * window / 2 + timeout * rate * (1 - window)
 
 
-def model(name: str, link: float, what: str, take: str, begin: float, end: float, timeouts: float = 3.0) -> float:
-    """A number of the solution: `mean`, `sd`, `max` or `rise` of the `queue` or `average` of a link.
+def number(found: Trajectory, link: float, what: str, begin: float, end: float) -> float:
+    """A number of a solution, such as `queue mean`: `mean`, `sd`, `max` or `rise` of the queue or average of a link.
 
     `rise` is the time from `begin` until the value reaches the lower threshold of 150 packets.
     """
-    t, values = solve(name, float(timeouts)).of(what, int(link), float(begin), float(end))
+    column, take = what.split()
+    t, values = found.of(column, int(link), float(begin), float(end))
     if take == "rise":
         above = np.flatnonzero(values >= 150)
         return float(t[above[0]] - begin) if len(above) else math.inf
@@ -141,9 +141,14 @@ def model(name: str, link: float, what: str, take: str, begin: float, end: float
     return float(takes[take](values))
 
 
-def plain_model(name: str, link: float, what: str, take: str, begin: float, end: float) -> float:
+def model(name: str, link: float, what: str, begin: float, end: float) -> float:
+    """A number of the solution with timeouts."""
+    return number(solve(name, 3.0), link, what, begin, end)
+
+
+def plain_model(name: str, link: float, what: str, begin: float, end: float) -> float:
     """The same without timeouts: misra-2000#eq4 alone."""
-    return model(name, link, what, take, begin, end, timeouts=0.0)
+    return number(solve(name, 0.0), link, what, begin, end)
 
 
 def filter_gain(frequency: float, pole: float) -> float:
@@ -153,6 +158,9 @@ def filter_gain(frequency: float, pole: float) -> float:
 
 def over_packets(outcome: Outcome, chosen: Any) -> Figure:
     """Queues of both links: one run of packets, and the solution."""
+    from sojourn.experiments.model import Case
+    from sojourn.plots.style import PAGE, figure
+
     records = outcome.records[Case(*chosen.case.split("."))]
     solution = solve(chosen.system, 3.0)
     with figure(PAGE, 3.4) as made:
@@ -170,6 +178,8 @@ def over_packets(outcome: Outcome, chosen: Any) -> Figure:
 
 def over_sampling(_: Outcome, chosen: Any) -> Figure:
     """Average and queue of the first link for several sampling times."""
+    from sojourn.plots.style import PAGE, figure
+
     with figure(PAGE, 2.6) as made:
         for what, axes in zip(("average", "queue"), made.subplots(1, 2), strict=True):
             for name, label in chosen.systems:
