@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
 if TYPE_CHECKING:  # figures import it when they are drawn: a list of papers does not
     from matplotlib.figure import Figure
 
