@@ -220,6 +220,7 @@ def test_analyze_says_what_holds_and_what_was_run(small: Path, tmp_path: Path, c
         "spectrum.png",
         "bode.png",
         "nyquist.png",
+        "step.png",
     }
 
 
@@ -301,6 +302,8 @@ def test_a_law_in_python_has_the_margins_of_the_same_law_in_the_engine(
     assert loop.point().probability == pytest.approx(0.002 * (loop.point().queue - 30.0), rel=1e-6)
     assert "step response: after 10 % more flows" in said
     assert {each.stem for each in (here / "figures").glob("*.png")} >= {"bode", "nyquist", "step", "trajectory"}
+    assert main(["analyze", str(small), "--law", "law.py:Mine", "--no-check", "--link", "nope"]) == 2
+    assert "link" in capsys.readouterr().err
     queue = 'links.bottleneck.queue={aqm="external",law="Mine"}'
     assert main(["analyze", str(small), "--set", queue]) == 2
     assert "links.bottleneck.queue: expected --law, the file of its law in Python, got none" in capsys.readouterr().err

@@ -63,6 +63,16 @@ def test_contours_run_where_the_measure_is_equal():
     assert "wait mean (ms)" in [each.get_ylabel() for each in made.axes]
 
 
+def test_values_far_apart_have_a_logarithmic_scale_with_lines_at_1_2_and_5():
+    rows = summary().assign(mean=[10.0**i for i in range(-4, 5)])
+    made = draw_map(rows, BY, WAIT, CONTOUR)
+    lines = made.axes[0].collections[-1]
+    assert {0.001, 0.002, 0.005, 1.0, 200.0} <= {float(f"{level:.6g}") for level in lines.levels}
+    bar = made.axes[-1]
+    assert bar.get_yscale() == "log"
+    assert bar.get_ylim() == pytest.approx((1e-4, 1e4))
+
+
 def test_contours_need_three_numbers_on_each_axis():
     with pytest.raises(UserError, match=r"contour: links\.a\.rate: expected three numbers or more, got"):
         draw_map(summary(["red", "pd", "pi"]), BY | {"links.a.rate": None}, WAIT, CONTOUR)

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from sojourn.cli.laws import read_laws
-from sojourn.cli.options import Law, Set, Style, StyleOptions, Width, with_laws
+from sojourn.cli.options import Law, Set, Style, StyleOptions, Width, load_changed, with_laws
 from sojourn.cli.output import check_folder, out, say_written, show
 from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.extras import require
@@ -81,8 +81,9 @@ def analyze(
         raise UserError.expected("--seconds", "a number of seconds, 0.1 to 1e6", length)
     files = read_laws(law)
     laws = files.laws or None
-    scenario = with_laws(load(file), files, change or [])
-    chosen = managed(scenario, link)
+    own = managed(load_changed(file, change), link).link if law else link
+    scenario = with_laws(load(file), files, change, own)
+    chosen = managed(scenario, own)
     if chosen.queue.get("aqm") == "external" and not law:
         raise UserError(f"{file}: links.{chosen.link}.queue: expected --law, the file of its law in Python, got none")
     with files.one_line():

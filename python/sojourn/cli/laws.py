@@ -60,8 +60,8 @@ class LawFiles:
         """The names of congestion controllers."""
         return [name for name, found in self.laws.items() if is_controller(found)]
 
-    def put_into(self, scenario: Scenario, changed: Scenario) -> Scenario:
-        """Assigns the law to the main link and the controller to all flows.
+    def put_into(self, scenario: Scenario, changed: Scenario, link: str | None = None) -> Scenario:
+        """Assigns the law to `link` (default: the main link) and the controller to all flows.
 
         A law or controller that the scenario names itself is not assigned. The main link is the one that `compare`
         uses: the only link with a queue, else `bottleneck`. `changed` is the scenario after `--set`; laws that it names
@@ -79,9 +79,9 @@ class LawFiles:
         if len(unused) > 1:
             raise UserError.expected("--law", 'one, or queues with law = "NAME" for the others', ", ".join(unused))
         for name in unused:
-            link = _main_link(scenario, name)
-            _check_one_queue(scenario, link, name)
-            (change,) = queue_axis(scenario, [link], [name], self.laws).changes.values()
+            chosen = link or _main_link(scenario, name)
+            _check_one_queue(scenario, chosen, name)
+            (change,) = queue_axis(scenario, [chosen], [name], self.laws).changes.values()
             scenario.set_all(change)
         return scenario
 

@@ -161,12 +161,13 @@ def with_changes(scenario: Scenario, changes: list[str] | None) -> Scenario:
     return scenario
 
 
-def with_laws(scenario: Scenario, laws: LawFiles, changes: list[str] | None) -> Scenario:
+def with_laws(scenario: Scenario, laws: LawFiles, changes: list[str] | None, link: str | None = None) -> Scenario:
     """The scenario with the changes of `--set` and with unnamed laws and controllers assigned.
 
-    The changes are applied again after the assignment, so that they can tune the queue of a law.
+    An unnamed law is put on `link` (default: the main link). The changes are applied again after the assignment, so
+    that they can tune the queue of a law.
     """
     changed = with_changes(scenario.copy(), changes)
-    made = with_changes(laws.put_into(scenario, changed), changes)
+    made = with_changes(laws.put_into(scenario, changed, link), changes)
     laws.check_put(made)
     return made

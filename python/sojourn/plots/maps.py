@@ -12,7 +12,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from sojourn.core import record_schema
 from sojourn.core.errors import UserError
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 HEAT, CONTOUR = "heat", "contour"
 NONE = (math.inf, -math.inf)
 LEVELS = 7
-"""Contour lines, at most."""
+"""Contour lines, at most, on a linear scale."""
+SHADES = 25
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,11 @@ def draw_map(summary: pd.DataFrame, by: Swept, measure: str, kind: str, axes: Se
             ax.set_title(title or record_schema.place(measure), loc="left", fontsize=8)
         for ax in drawn.flat[len(panels) :]:
             ax.remove()
-        made.colorbar(shown, ax=made.axes, label=known.title)
+        bar = made.colorbar(shown, ax=made.axes, label=known.title)
+        if isinstance(norm, LogNorm):
+            low, high = _ends(norm)
+            bar.set_ticks([tick for tick in LogLocator().tick_values(low, high) if low <= tick <= high])
+            bar.ax.yaxis.set_major_formatter("{x:g}")
         return made
 
 
@@ -98,6 +103,11 @@ def _colors(values: npt.NDArray[np.float64]) -> Normalize:
         return Normalize(0, 1)
     low, high = float(finite.min()), float(finite.max())
     return LogNorm(low, high) if 0 < low * FAR_APART < high else Normalize(low, high if high > low else low + 1)
+
+
+def _ends(norm: Normalize) -> tuple[float, float]:
+    """The smallest and the largest value of a scale of colors."""
+    return float(norm.vmin or 0.0), float(norm.vmax or 0.0)
 
 
 def _cells(ax: Axes, found: _Map, rows: pd.DataFrame, norm: Normalize) -> Any:
@@ -152,8 +162,12 @@ def _contours(ax: Axes, found: _Map, rows: pd.DataFrame, norm: Normalize) -> Any
             scale("log")
             drawn.set_minor_locator(NullLocator())
             drawn.set_ticks(points[-1], [f"{value:.6g}" for value in points[-1]])
-    filled = ax.contourf(*points, table, levels=24, norm=norm, cmap="viridis")
-    contours = ax.contour(*points, table, levels=LEVELS, colors="white", linewidths=0.7)
+    low, high = _ends(norm)
+    logarithmic = isinstance(norm, LogNorm)
+    shades = np.geomspace(low, high, SHADES) if logarithmic else np.linspace(low, high, SHADES)
+    lines = LogLocator(subs=(1.0, 2.0, 5.0)) if logarithmic else MaxNLocator(LEVELS)
+    filled = ax.contourf(*points, table, levels=shades, norm=norm, cmap="viridis")
+    contours = ax.contour(*points, table, levels=lines.tick_values(low, high), colors="white", linewidths=0.7)
     ax.clabel(contours, fmt=lambda value: number(float(f"{value:.3g}")), fontsize=6)
     ax.plot(*np.array(np.meshgrid(*points)).reshape(2, -1), ".", color="white", markersize=2)
     ax.grid(visible=False)
