@@ -12,6 +12,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from sojourn.experiments.expression import UnknownNameError
 from sojourn.experiments.figures import (
     comparison,
     diagrams,
@@ -22,7 +23,7 @@ from sojourn.experiments.figures import (
     rule_tables,
     theory,
 )
-from sojourn.experiments.outcome import LeftOutError, Outcome
+from sojourn.experiments.outcome import Outcome
 from sojourn.plots.style import PlotError, drawn_or_noted, settled
 
 DRAW: dict[str, Callable[[Outcome, Any], Figure]] = {
@@ -81,12 +82,13 @@ def draw_figures(outcome: Outcome) -> list[DrawnFigure]:
 
 
 def _draw(outcome: Outcome, spec: Any) -> list[DrawnFigure]:
-    """A figure as the paper specifies it; none if the rerun leaves its case out."""
+    """A figure as the paper specifies it; none if the rerun leaves out a case that it needs."""
     draw = DRAW.get(spec.kind) or outcome.experiment.extra.figures[spec.kind]
     try:
         figure = draw(outcome, spec)
-    except (LeftOutError, PlotError) as error:
-        if isinstance(error, LeftOutError) or isinstance(error.__cause__, LeftOutError):
+    except (LookupError, PlotError) as error:
+        cut = outcome.left_out or outcome.grid(spec.grid).refused
+        if cut and isinstance(error.__cause__ or error, (KeyError, UnknownNameError)):
             return []
         raise
     return [DrawnFigure(spec.id, spec.grid, spec.caption, settled(figure), spec.as_pixels)]

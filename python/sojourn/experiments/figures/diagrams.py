@@ -114,7 +114,8 @@ def network(outcome: Outcome, chosen: spec.Network) -> Figure:
     if chosen.scenario not in experiment.scenarios:
         field = f"{experiment.main}: figures[{chosen.id}].scenario"
         raise UserError(f'{field}: expected one of {", ".join(experiment.scenarios)}, got "{chosen.scenario}"')
-    case = next(case for each in outcome.grids for case in each.cases() if case.scenario == chosen.scenario)
+    grids = [*outcome.grids, *experiment.grids.values()]  # it needs no run
+    case = next(case for each in grids for case in each.cases() if case.scenario == chosen.scenario)
     table = experiment.scenario(case).to_dict()
     places = _routers(table["links"])
     with figure(PAGE, INCHES * 1.05 * (1.4 + len(table["flows"]))) as made:
