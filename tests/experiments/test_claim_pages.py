@@ -74,8 +74,16 @@ def test_a_claim_is_run_alone_with_its_own_cases(here, capsys):
 
 @pytest.mark.parametrize(
     ("paper", "claim", "figures"),
-    [("flower-2016", "F21", ["fig9a.pdf", "fig9a.png"]), ("cpc-2015", "S19", []), ("lehto-2005", "L2", ["fig4.pdf", "fig4.png", "ratio.pdf", "ratio.png"])],
-    ids=["Fig. 9b shows LEDBAT", "Fig. 7b shows buffers of 300 packets, too", "Fig. 4 shows another scenario, Fig. 5 all of them"],
+    [
+        ("flower-2016", "F21", ["fig9a.pdf", "fig9a.png"]),
+        ("cpc-2015", "S19", []),
+        ("lehto-2005", "L2", ["fig4.pdf", "fig4.png", "ratio.pdf", "ratio.png"]),
+    ],
+    ids=[
+        "Fig. 9b shows LEDBAT",
+        "Fig. 7b shows buffers of 300 packets, too",
+        "Fig. 4 shows another scenario, Fig. 5 all of them",
+    ],
 )
 def test_a_claim_alone_has_the_figures_of_its_own_cases(here, capsys, paper, claim, figures):
     assert main(["reproduce", str(ROOT / "papers" / paper), claim, "--seeds", "1", "--out", "r"]) == 0
