@@ -3,15 +3,18 @@
 import re
 import shutil
 import subprocess
+import types
+from dataclasses import replace
 
 import pytest
 
 import sojourn as sj
 from sojourn.cli import main
+from sojourn.diagnose import diagnosis
 from sojourn.diagnose.cases import IDLE, NOW, Shaper, loaded, shapers
 from sojourn.diagnose.diagnosis import LATENCY, diagnose, measures
 from sojourn.diagnose.line import line_of
-from sojourn.diagnose.page import page_of
+from sojourn.diagnose.page import answer, page_of
 from sojourn.diagnose.tc import REDIRECT, tc_lines
 from tests.support.access_line import access_line
 
@@ -27,6 +30,9 @@ def test_the_line_is_the_slowest_link_and_its_slower_direction_is_the_upload():
     assert (line.down.rate, line.up.rate, line.rtt) == (100e6, 20e6, 0.020)
     assert line.down.buffer == pytest.approx(0.050, rel=0.01)
     assert line.up.buffer == pytest.approx(0.300, rel=0.01)
+    assert str(line.up) == "20 Mbit/s, 300 ms of buffer"
+    packets = line_of(access_line().set("links.line.back.queue.limit", "500 packets"))
+    assert str(packets.up) == "20 Mbit/s, a buffer of 500 packets, 300 ms if all are full"
     turned = line_of(access_line(), home="isp")
     assert (turned.down.link, turned.up.link, turned.home) == ("line:back", "line", "isp")
 
@@ -85,6 +91,23 @@ def test_a_line_with_little_buffer_is_left_as_it_is():
     """A full buffer of 2 ms delays by 2 ms, less than any queue management gains."""
     scenario = access_line().set("links.line.queue.limit", "2 ms").set("links.line.back.queue.limit", "3 ms")
     assert diagnose(scenario, 2).choice is None
+
+
+def test_without_a_decision_nothing_is_recommended_and_more_seeds_are(bloated):
+    open_ = replace(bloated, choice=None, decided=False)
+    assert "these seeds don't tell" in answer(open_)
+    assert "leave it as it is" in answer(replace(open_, decided=True))
+
+
+def test_a_choice_needs_an_interval_above_or_below_what_counts(bloated, monkeypatch):
+    """CoDel's target, 5 ms, is what counts."""
+    now = {"clear": [50.0, 51.0], "small": [21.0, 21.1], "wide": [20.0, 90.0]}
+    fixed = types.SimpleNamespace(of=lambda value: value)
+    monkeypatch.setattr(diagnosis, "measures", lambda line: {LATENCY: fixed})
+    for name, expected in (("clear", (True, True)), ("small", (False, True)), ("wide", (False, False))):
+        values = {case: now[name] if case == NOW else [20.0, 20.1] for case in bloated.records}
+        choice, decided = diagnosis._choice(bloated.line, values)
+        assert (choice is not None, decided) == expected, name
 
 
 def test_every_case_carries_the_same_load(bloated):

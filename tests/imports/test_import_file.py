@@ -118,6 +118,15 @@ def test_a_capture_of_one_direction_gives_sizes_and_starts(tmp_path: Path) -> No
     assert 9.9e-3 < _sojourn.quantity("time", made["links"][0]["delay"]) < 10.2e-3
 
 
+def test_a_rate_is_that_of_both_directions_or_two_are_given(tmp_path: Path) -> None:
+    file = tmp_path / "x.pcapng"
+    sj.run(sj.Scenario.from_toml(RUN), seed=1, pcap=file)
+    (link,) = sj.import_file(file, rate="100 Mbit/s, 20 Mbit/s")["links"]
+    assert (link["rate"], link["back"]["rate"]) == ("100 Mbit/s", "20 Mbit/s")
+    with pytest.raises(sj.UserError, match='rate: expected one rate, or two with a comma between them, got "1 M'):
+        sj.import_file(file, rate="1 Mbit/s, 2 Mbit/s, 3 Mbit/s")
+
+
 def test_a_capture_that_shows_no_round_trip_time_needs_one(tmp_path: Path) -> None:
     file = tmp_path / "x.pcap"
     file.write_bytes(classic([(at, ipv6(1400 * at, ACK, 1400)) for at in range(10)]))

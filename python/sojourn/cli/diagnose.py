@@ -21,11 +21,12 @@ from sojourn.core.quantities import short_time
 from sojourn.core.scenario import Scenario
 from sojourn.core.text_format import counted
 from sojourn.diagnose.cases import IDLE, load_text
-from sojourn.diagnose.diagnosis import Diagnosis, diagnose, measures
+from sojourn.diagnose.diagnosis import NEITHER, Diagnosis, diagnose, measures
 from sojourn.diagnose.tc import REDIRECT, WAN, tc_lines
 from sojourn.imports.measurements import imported
 
 SCENARIO = ".toml"
+EXAMPLE = "100 Mbit/s, 20 Mbit/s"
 
 
 def register(app: typer.Typer) -> None:
@@ -53,7 +54,11 @@ class DiagnoseOptions(CacheOptions):
         typer.Option("--home", help="The node at the user's side (default: the end of the faster direction)."),
     ] = None
     rate: Annotated[
-        str | None, typer.Option("--rate", help="The rate of both directions, for a capture or a Flent result.")
+        str | None,
+        typer.Option(
+            "--rate",
+            help="For a capture or a Flent result: the link's rate, or with a comma that of its reverse link too.",
+        ),
     ] = None
     rtt: Annotated[
         str | None, typer.Option("--rtt", help="RTT of flows whose RTT a capture or a Flent result does not show.")
@@ -84,7 +89,8 @@ def diagnose_(options: DiagnoseOptions) -> None:
         )
     line = found.line
     if line.down.rate == line.up.rate and options.home is None:
-        remarks = [*remarks, f"Both directions have the same rate: --home {line.net} makes the other one the download."]
+        same = f"Both directions have the same rate: --home {line.net} makes the other one the download."
+        remarks = [*remarks, same if options.rate is None else f"{same} --rate takes two rates, such as '{EXAMPLE}'."]
     for remark in remarks:
         out.print(one_line(remark))
     _show(found)
@@ -99,7 +105,10 @@ def _scenario(options: DiagnoseOptions) -> tuple[Scenario, list[str]]:
     if not options.file.is_file() or options.file.suffix == SCENARIO:
         for option, given in (("--rate", options.rate), ("--rtt", options.rtt)):
             if given is not None:
-                raise UserError(f"{option}: expected a capture or a Flent result, got the scenario {options.file}")
+                raise UserError(
+                    f"{option}: expected a capture or a Flent result, got the scenario {options.file}; "
+                    "--set changes its links: --set links.NAME.rate='50 Mbit/s'"
+                )
         return load_changed(options.file, options.change), []
     found = imported(options.file, options.rate, options.rtt)
     return with_changes(found.scenario, options.change), found.remarks
@@ -130,7 +139,7 @@ def _has(case: str, column: str) -> bool:
 def _recommend(found: Diagnosis) -> None:
     """Prints the recommended setting as commands."""
     if found.choice is None:
-        out.print("recommended: leave it as it is: no shaper lowers the 95 % latency by more than 5 ms")
+        out.print(f"recommended: {NEITHER[found.decided]}")
         return
     lines = tc_lines(found.choice)
     out.print(f"recommended: {found.choice.label}: the fastest that also keeps the latency low on a line 5 % slower")

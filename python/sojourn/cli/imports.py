@@ -33,7 +33,10 @@ def import_(
         ),
     ] = None,
     rate: Annotated[
-        str | None, typer.Option("--rate", help="The link's rate (default: as stated in or estimated from the file).")
+        str | None,
+        typer.Option(
+            "--rate", help="The link's rate, or with a comma that of its reverse link too (default: from the file)."
+        ),
     ] = None,
     rtt: Annotated[str | None, typer.Option("--rtt", help="RTT of flows whose RTT the file does not show.")] = None,
     cc: Annotated[

@@ -20,6 +20,12 @@ from sojourn.runs.store import Store
 CLOSE = 5.0
 """A difference of latency in ms that decides nothing: the target of CoDel (rfc8289#4.2)."""
 
+NEITHER = {
+    True: f"leave it as it is: no shaper lowers the 95 % latency by more than {CLOSE:g} ms",
+    False: f"none: these seeds don't tell whether a shaper lowers the 95 % latency by more than {CLOSE:g} ms; --seeds",
+}
+"""What is said without a recommended shaper, by whether the seeds decide."""
+
 SLOW = "{}, line 5 % slower"
 """The label of a case on a slower line."""
 
@@ -28,8 +34,8 @@ SLOW = "{}, line 5 % slower"
 class Diagnosis:
     """The runs of each case, one per seed, and the recommended shaper.
 
-    `choice` is None if the line needs none. `cases` has the cases under load in order; `records` also has the idle line
-    and the slower lines.
+    `choice` is None if the line needs none, or if the seeds don't tell (`decided` is false). `cases` has the cases
+    under load in order; `records` also has the idle line and the slower lines.
     """
 
     name: str
@@ -38,6 +44,7 @@ class Diagnosis:
     cases: list[str]
     records: Mapping[str, Sequence[Record]]
     choice: Shaper | None
+    decided: bool = True
 
     @property
     def rows(self) -> list[str]:
@@ -98,20 +105,22 @@ def diagnose(
         raise_failed(failed, len(jobs), cache)
     records = {label: [found[at * len(chosen) + i] for i in range(len(chosen))] for at, label in enumerate(every)}
     name = str(scenario.get("name", scenario.label))
-    return Diagnosis(name, line, chosen, list(cases), records, _choice(line, records))
+    return Diagnosis(name, line, chosen, list(cases), records, *_choice(line, records))
 
 
-def _choice(line: Line, records: Mapping[str, Sequence[Record]]) -> Shaper | None:
-    """The fastest shaper that is close to the best one even on a slower line.
+def _choice(line: Line, records: Mapping[str, Sequence[Record]]) -> tuple[Shaper | None, bool]:
+    """The fastest shaper that is close to the best one even on a slower line, and whether the seeds decide.
 
-    None if no shaper reduces the latency.
+    It is None unless it reduces the latency.
     """
     what = measures(line)[LATENCY]
     values = {label: [what.of(record) for record in each] for label, each in records.items()}
     slow = {each.label: values[SLOW.format(each.label)] for each in shapers(line)}
     best = min(slow.values(), key=sum)
     fastest = next(each for each in shapers(line) if _gain(slow[each.label], best) <= CLOSE)
-    return fastest if _gain(values[NOW], values[fastest.label]) > CLOSE else None
+    gain = paired(values[NOW], values[fastest.label])
+    helps = gain.low > CLOSE
+    return fastest if helps else None, helps or gain.high <= CLOSE
 
 
 def _gain(before: Sequence[float], after: Sequence[float]) -> float:

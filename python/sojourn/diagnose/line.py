@@ -19,7 +19,8 @@ FULL_PACKET = 1500  # bytes, for the time that a limit in packets holds
 class Way:
     """One direction of the line: its link with path in the scenario, rate, delay and buffer.
 
-    `rate` is in bit/s, `delay` and `buffer` are in s. `buffer` is None for a scheduler with classes. `overhead` is that
+    `rate` is in bit/s, `delay` and `buffer` are in s. `buffer` is None for a scheduler with classes. `packets` is the
+    buffer's limit if that counts packets. `overhead` is that
     of the link layer as the scenario writes it: a keyword of CAKE, a table, or None.
     """
 
@@ -28,10 +29,13 @@ class Way:
     rate: float
     delay: float
     buffer: float | None
+    packets: float | None = None
     overhead: Any = None
 
     def __str__(self) -> str:
         held = "a scheduler" if self.buffer is None else f"{short_time(self.buffer)} of buffer"
+        if self.packets is not None:
+            held = f"a buffer of {self.packets:g} packets, {short_time(self.buffer or 0)} if all are full"
         return f"{short_rate(self.rate)}, {held}"
 
 
@@ -95,7 +99,8 @@ def _way(scenario: Scenario, link: Mapping[str, Any], path: str) -> Way:
     size = {"packets": FULL_PACKET, "packet": FULL_PACKET, "B": 1}.get(unit)
     buffer = None if size is None else float(amount) * size * 8 / rate
     overhead = written(scenario, path).get("overhead") or written(scenario, _forward(path)).get("overhead")
-    return Way(link["name"], path, rate, _sojourn.quantity("time", link["delay"]), buffer, overhead)
+    packets = float(amount) if size == FULL_PACKET else None
+    return Way(link["name"], path, rate, _sojourn.quantity("time", link["delay"]), buffer, packets, overhead)
 
 
 def written(scenario: Scenario, path: str) -> dict[str, Any]:

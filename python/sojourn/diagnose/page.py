@@ -15,7 +15,7 @@ from sojourn.core.quantities import short_rate, short_time
 from sojourn.core.stats import Estimate
 from sojourn.core.text_format import counted
 from sojourn.diagnose.cases import IDLE, NOW, load_text
-from sojourn.diagnose.diagnosis import LATENCY, Diagnosis, measures
+from sojourn.diagnose.diagnosis import LATENCY, NEITHER, Diagnosis, measures
 from sojourn.diagnose.tc import REDIRECT, WAN, tc_lines
 from sojourn.plots.style import BAD, COLORS, GOOD, drawing, literal, rc_context
 
@@ -70,7 +70,7 @@ def answer(found: Diagnosis) -> str:
     idle, now = found.of(IDLE, _latency(found)), found.of(NOW, _latency(found))
     rises = f"Under load, 95 % of pings take up to {now.text('ms', 1)}; on the idle line {idle.text('ms', 1)}."
     if found.choice is None:
-        return f"{rises} No shaper lowers this by more than 5 ms: leave the line as it is."
+        return f"{rises} Recommended: {NEITHER[found.decided]}."
     after = found.of(found.best, _latency(found))
     rates = " and ".join(f"{short_rate(_bps(found, at))} {at}" for at in ("down", "up"))
     return f"{rises} CAKE in the router, shaped to {rates}, lowers this to {after.text('ms', 1)}."

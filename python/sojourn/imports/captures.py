@@ -27,7 +27,7 @@ LONGEST = 1_000_000  # fraction of the bytes: fewer unread packets cause no note
 UNSEEN = 0.01  # of the bytes: packets that are not read and have less are not worth a note
 
 
-def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> tuple[Scenario, list[str]]:
+def capture_scenario(file: Path, rates: list[str] | None, rtt: float | None, cc: str) -> tuple[Scenario, list[str]]:
     """The scenario of a capture, and remarks for its reader.
 
     Raises `UserError` for a file that is no capture or has no flows, and `OSError` for an unreadable file.
@@ -44,7 +44,7 @@ def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -
         quiet = found["span_s"] - flow["last_s"] > max(QUIET, 4 * flow["rtt_s"])
         flow["size"] = flow["ways"][flow["data"]]["bytes"] if flow["complete"] or quiet else None
     _notes(found)
-    directions, remarks = _directions(found, flows, rate)
+    directions, remarks = _directions(found, flows, rates)
     longest = max(each["rtt_s"] for each in [*flows, *ways])
     link = _link(directions, base, longest, found["layer"])
     remarks += [said for each in directions for said in each.buffer(longest).remarks]
@@ -190,15 +190,15 @@ class Direction:
 
 
 def _directions(
-    found: dict[str, Any], flows: list[dict[str, Any]], rate: str | None
+    found: dict[str, Any], flows: list[dict[str, Any]], given: list[str] | None
 ) -> tuple[list[Direction], list[str]]:
     """Both directions of the link, and remarks on their rates."""
     data = [way["data"] > way["bytes"] / 2 for way in found["link"]]
     if not any(data):
         data = [way["data"] > 0 for way in found["link"]]
-    rates = [_quantity(rate)] * 2 if rate is not None else [_rate(way) for way in found["link"]]
+    rates = [_rate(way) for way in found["link"]] if given is None else [_quantity(each) for each in given]
     remarks = []
-    if rate is None:
+    if given is None:
         _unused(found["link"])
         for one, other in ((0, 1), (1, 0)):
             if not data[one] and not _speed(found["link"][one]):

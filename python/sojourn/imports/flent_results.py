@@ -33,7 +33,7 @@ LINUX_NAMES = {"lp": "tcp-lp", "newreno": "reno"}  # kernel names of controllers
 OTHERS = {"bic", "hybla", "nv", "veno", "yeah", "bbr2"}  # controllers of Linux that the simulator lacks
 
 
-def flent_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> Scenario:
+def flent_scenario(file: Path, given: list[str] | None, rtt: float | None, cc: str) -> Scenario:
     """The scenario of a result.
 
     `rtt` in seconds is used for hosts without a probe, `cc` for flows whose controller is not named. Raises `UserError`
@@ -49,13 +49,14 @@ def flent_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> 
         "name": "uplink",
         "from": "home",
         "to": "provider",
-        "rate": rate or _mbit(rates[0]),
+        "rate": given[0] if given else _mbit(rates[0]),
         "delay": f"{base / 2:.6g} ms",
         "queue": {"aqm": "droptail", "limit": f"{queue} packets"},
         "duplex": True,
     }
-    if rate is None:
-        link["back"] = {"rate": _mbit(rates[1])}
+    back = given[1] if given else _mbit(rates[1])
+    if given is None or back != link["rate"]:
+        link["back"] = {"rate": back}
     controllers = _Controllers(found)
     tcp = {"profile": "linux"} | controllers.of_all(cc)
     groups = _groups(found, trips, controllers)

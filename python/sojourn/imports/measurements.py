@@ -35,8 +35,8 @@ def import_file(path: str | Path, rate: str | None = None, rtt: str | None = Non
     path : str or path
         A capture (pcapng, pcap) or a Flent result (`.flent.gz`).
     rate : str, optional
-        The link's rate, such as "10 Mbit/s". By default the speed of the capture's interface, else the largest rate
-        over a second, per direction.
+        The link's rate, such as "10 Mbit/s", or with a comma that of its reverse link too. By default the speed of the
+        capture's interface, else the largest rate over a second, per direction.
     rtt : str, optional
         RTT of flows whose RTT the file does not show, such as "20 ms".
     cc : str, default "cubic"
@@ -66,21 +66,30 @@ def imported(path: str | Path, rate: str | None = None, rtt: str | None = None, 
     """As `import_file`, with remarks for the file to write."""
     file = Path(path)
     base = None if rtt is None else _quantity("rtt", "time", rtt)
-    if rate is not None:
-        _quantity("rate", "rate", rate)
+    rates = None if rate is None else _both(rate)
     known = [entry["name"] for entry in json.loads(_sojourn.registry())["cc"]]
     if cc not in known:
         raise UserError.unknown("--cc", cc, known)
     try:
         opened(file).close()  # rejects a pipe or a device
         if file.name.endswith((".flent.gz", ".flent")):
-            made = Imported(flent_scenario(file, rate, base, cc))
+            made = Imported(flent_scenario(file, rates, base, cc))
         else:
-            made = Imported(*capture_scenario(file, rate, base, cc))
+            made = Imported(*capture_scenario(file, rates, base, cc))
     except OSError as error:
         raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
     made.scenario.canonical()
     return made
+
+
+def _both(rate: str) -> list[str]:
+    """The rates of the link and of its reverse link, which may be one."""
+    rates = [each.strip() for each in rate.split(",")]
+    for each in rates:
+        _quantity("rate", "rate", each)
+    if len(rates) > 2:
+        raise UserError.expected("rate", "one rate, or two with a comma between them", rate)
+    return [rates[0], rates[-1]]
 
 
 def _quantity(name: str, kind: str, text: str) -> float:
