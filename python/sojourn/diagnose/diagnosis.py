@@ -109,9 +109,9 @@ def diagnose(
 
 
 def _choice(line: Line, records: Mapping[str, Sequence[Record]]) -> tuple[Shaper | None, bool]:
-    """The fastest shaper that is close to the best one even on a slower line, and whether the seeds decide.
+    """The fastest shaper that is close to the best one even on a slower line.
 
-    It is None unless it reduces the latency.
+    It is None unless it reduces the latency. The second value is whether the seeds decide.
     """
     what = measures(line)[LATENCY]
     values = {label: [what.of(record) for record in each] for label, each in records.items()}
