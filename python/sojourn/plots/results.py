@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sojourn.core.errors import UserError
@@ -56,15 +57,29 @@ def plot_record(record: Record, folder: Path) -> list[Path]:
         found = [distributions.distribution(record, of, place) for place in distributions.sources(record, of)]
         if any(each is not None and each.exact for each in found):
             with figure(2 * COLUMN, 2.6) as made:
-                left, right = made.subplots(1, 2)
+                left, right = _in_pairs(made, 1, 2.6)[0]
                 plots.cdf(of, left)
                 plots.cdf(of, right, complement=True).set_title("", loc="left")
                 if left.get_legend():
                     for each in (left, right):
-                        each.get_legend().remove()
+                        _without_legend(each)
                     legend_below(made)
                 written += save_figure(made, folder, f"cdf-{of}")
     return written
+
+
+def _in_pairs(made: Figure, count: int, height: float) -> list[tuple[Axes, Axes]]:
+    """Pairs of panels of `height` inches, below each other in a narrow figure."""
+    across = 1 if made.get_figwidth() < NARROW else 2
+    made.set_figheight(made.get_figheight() + (2 - across) * count * height)
+    drawn = list(made.subplots(2 * count // across, across, squeeze=False).flat)
+    return list(zip(drawn[::2], drawn[1::2], strict=True))
+
+
+def _without_legend(axes: Axes) -> None:
+    """Removes the legend of axes, if any."""
+    if legend := axes.get_legend():
+        legend.remove()
 
 
 def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
@@ -77,15 +92,19 @@ def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
     if not there:
         raise distributions.nothing(comparison.scenario, of)
     with figure(2 * COLUMN, 0.3 + 2.5 * len(there)) as made:
-        panels = made.subplots(len(there), 2, squeeze=False)
+        panels = _in_pairs(made, len(there), 2.5)
         for place, (left, right) in zip(there, panels, strict=True):
             plots.cdf(of, left, [place])
             plots.cdf(of, right, [place], complement=True)
-            right.get_legend().remove()
+            _without_legend(right)
         labels = made.axes[0].get_legend_handles_labels()[1]
-        if len(labels) > min(len(comparison.records), INSIDE) or not fits_inside(labels):
-            for left in panels[:, 0]:
-                left.get_legend().remove()
+        if (
+            made.get_figwidth() < NARROW
+            or len(labels) > min(len(comparison.records), INSIDE)
+            or not fits_inside(labels)
+        ):
+            for left, _ in panels:
+                _without_legend(left)
             legend_below(made)
         made.axes[0].set_title(comparison.title, loc="left")
         return save_figure(made, folder, f"cdf-{of}")
