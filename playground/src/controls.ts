@@ -26,11 +26,12 @@ export interface Range {
   whole?: boolean;
 }
 
-/** The range of a slider around a value: from a tenth to ten times the value. */
+/** The range of a slider around a value: from a tenth to ten times the value, and from 1 for what is counted. */
 export function around(value: Json | undefined, whole = false): Range | undefined {
   const start = quantity(value);
   if (!start || start.value <= 0) return undefined;
-  return { low: whole ? 1 : start.value / 10, high: start.value * 10, unit: start.unit, logarithmic: true, whole };
+  const counted = whole || start.unit === "packets";
+  return { low: counted ? 1 : start.value / 10, high: start.value * 10, unit: start.unit, logarithmic: true, whole: counted };
 }
 
 const STEPS = 1000;
@@ -86,7 +87,7 @@ export function row(name: string, sentence: string, place: Place, range: Range |
   return made;
 }
 
-/** Parses a user's input as the type of the current value: a number, JSON, or text. Empty means the default. */
+/** Parses a user's input as the type of the current value: a number, JSON, or text. A number takes the current unit. Empty means the default. */
 function read(text: string, like: Json | undefined): Json | undefined {
   const trimmed = text.trim();
   if (!trimmed) return undefined;
@@ -97,7 +98,9 @@ function read(text: string, like: Json | undefined): Json | undefined {
       return trimmed;
     }
   }
-  return typeof like === "string" || !Number.isFinite(Number(trimmed)) ? trimmed : Number(trimmed);
+  if (!Number.isFinite(Number(trimmed))) return trimmed;
+  const unit = typeof like === "string" ? quantity(like)?.unit : undefined;
+  return unit ? `${trimmed} ${unit}` : typeof like === "string" ? trimmed : Number(trimmed);
 }
 
 export function choice(name: string, options: { value: string; label: string }[], at: string, changed: (value: string) => void): HTMLElement {
@@ -132,7 +135,7 @@ export function parameter(of: Parameter, place: Place, changed: () => void): HTM
     made.append(element("small", {}, of.sentence));
     return made;
   }
-  const range = of.range && { ...of.range, whole: of.kind === "whole" };
+  const range = of.range && { ...of.range, whole: of.kind === "whole" || of.range.unit === "packets" };
   // If the value is far from the default, as in some papers, the slider is centered on the value.
   const value = quantity(place.get());
   const inside = !value || !range || (value.unit === range.unit && value.value >= range.low && value.value <= range.high);

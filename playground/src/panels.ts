@@ -67,18 +67,19 @@ export class Panels {
     const link = linkOf(side)[0];
     if (link) {
       if (!isTable(link["queue"])) link["queue"] = {};
-      made.append(this.algorithm({ name: "queue", path: `links.${linkName(link)}.queue` }, link["queue"] as Table, "aqm", this.queues, ["limit", "ecn"]));
+      made.append(this.algorithm({ name: "queue", path: `links.${linkName(link)}.queue`, renames: (label) => (side.label = label) }, link["queue"] as Table, "aqm", this.queues, ["limit", "ecn"]));
     }
     for (const { of, ...where } of controls(side.table)) made.append(this.algorithm(where, of, "cc", this.controllers, []));
     return made;
   }
 
-  private algorithm({ name, path }: Where, table: Table, tag: string, of: Algorithm[], kept: string[]): HTMLElement {
+  private algorithm({ name, path, renames }: Where, table: Table, tag: string, of: Algorithm[], kept: string[]): HTMLElement {
     const at = chosen(table, tag, of);
     const options = of.map((each) => ({ value: each.name, label: each.name }));
     const select = named(`${path}.${tag}`, choice(name, options, at?.name ?? "", (value) => {
       for (const key of Object.keys(table)) if (!kept.includes(key)) delete table[key];
       table[tag] = value;
+      renames?.(value);
       this.again();
     }));
     const details = element("details", {}, element("summary", {}, `parameters of ${at?.name ?? ""}`));
@@ -91,6 +92,8 @@ export class Panels {
 interface Where {
   name: string;
   path: string;
+  /** Takes the name of another algorithm as the label of the side. */
+  renames?: (label: string) => void;
 }
 
 /** A setting of network or load. */

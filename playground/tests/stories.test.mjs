@@ -44,6 +44,30 @@ for (const { id, story } of stories) {
   });
 }
 
+test("the slider of a buffer has whole packets, from one on, and a bare number takes their unit", async () => {
+  const { page, problems } = await open(chromium, "#bufferbloat");
+  await done(page);
+  await choose(page, 0);
+  const values = await page.$eval("#knobs [data-path]", (row) => {
+    const [slider, field] = [row.querySelector("input[type=range]"), row.querySelector("input[type=text]")];
+    return [0, 1, 150, 333, 500, 777, 1000].map((step) => {
+      slider.value = String(step);
+      slider.dispatchEvent(new Event("input"));
+      return field.value;
+    });
+  });
+  assert.deepEqual(values.slice(0, 1).concat(values.slice(-1)), ["1 packets", "1000 packets"]);
+  for (const value of values) assert.match(value, /^[0-9]+ packets$/);
+  await page.$eval("#knobs input[type=text]", (field) => {
+    field.value = "20";
+    field.dispatchEvent(new Event("change"));
+  });
+  await page.waitForFunction(() => window.sojourn.results().every(({ toml }) => toml.includes('"20 packets"')), { timeout: 60_000 });
+  assert.equal(await page.$eval("#knobs", (knobs) => knobs.querySelector(".error")), null);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
 test("each story leads to the next", async () => {
   const { page } = await open(chromium);
   for (const { title } of stories.slice(1)) {
