@@ -142,6 +142,46 @@ def run_many(
 ) -> None:
     """Runs in parallel on `threads` cores (0: all); calls `on_done` after each run."""
 
+class Dumbbell:
+    """A dumbbell: one bottleneck on a path with a round-trip time, and a reverse path without a queue.
+
+    The queue is `droptail`, and the run takes 10 s. Each method returns a changed copy.
+    """
+
+    def __init__(self, rate: str, rtt: str) -> None: ...
+    def queue(self, aqm: str) -> Dumbbell:
+        """Sets the queue discipline, such as "codel"."""
+
+    def limit(self, limit: str) -> Dumbbell:
+        """Sets the limit of the queue, such as "100 packets"."""
+
+    def ecn(self) -> Dumbbell:
+        """Lets the queue mark ECN-capable packets instead of dropping them."""
+
+    def duration(self, duration: str) -> Dumbbell:
+        """Sets the length of the run, such as "30 s"."""
+
+    def flow(self, name: str, host: str) -> Dumbbell:
+        """Adds a flow of bulk data over the endpoints that are called `host`."""
+
+    def tcp(self, name: str, controller: str) -> Dumbbell:
+        """Adds a flow of bulk data over the simulator's TCP, as Linux does it, with this controller."""
+
+    def to_toml(self) -> str:
+        """The scenario as TOML."""
+
+def run_hosts(
+    text: str,
+    filename: str,
+    seed: int | None,
+    hosts: Mapping[str, Callable[[str, int], object]],
+    script: Sequence[tuple[str, bool, int, int, str, float]],
+) -> tuple[str, SeriesMap, dict[str, npt.ArrayLike], dict[str, dict[str, npt.NDArray[np.generic]]]]:
+    """A run over endpoints in Python: the record as JSON, its series, the packets, and the windows by flow.
+
+    A rule of the `script` is flow, whether for ACKs, first and last packet, fate, and the delay in seconds.
+    """
+
 def trace_summary(path: str, form: str | None, steps: int) -> tuple[str, Array]:
     """What a file with a link's trace has, as JSON, and its mean rate in bit/s in each of `steps` equal parts."""
 

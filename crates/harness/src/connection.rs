@@ -99,16 +99,17 @@ impl Connection {
     }
 
     /// What changed since the last call.
-    pub fn news(&mut self) -> State {
-        let (sender, receiver) = (self.sender.endpoint.state(), self.receiver.endpoint.state());
+    pub fn news(&mut self, now: Duration) -> Result<State, Error> {
+        let sender = self.guarded(Side::Sender, now, |endpoint| endpoint.state())?;
+        let receiver = self.guarded(Side::Receiver, now, |endpoint| endpoint.state())?;
         let told = State { delivered: receiver.delivered, ..sender };
         let before = std::mem::replace(&mut self.told, told);
-        State {
+        Ok(State {
             window: told.window.filter(|_| told.window != before.window),
             rtt: told.rtt.filter(|_| told.rtt != before.rtt),
             delivered: told.delivered.saturating_sub(before.delivered),
             complete: told.complete && !before.complete,
-        }
+        })
     }
 
     /// Counts a datagram of an end; returns its number, from 1.
@@ -125,13 +126,17 @@ impl Connection {
         }
     }
 
-    /// Calls an endpoint; a panic becomes an error.
+    /// Calls an endpoint; a panic or a fault becomes an error.
     fn guarded<T>(&mut self, side: Side, now: Duration, call: impl FnOnce(&mut dyn Endpoint) -> T) -> Result<T, Error> {
         let endpoint = &mut *self.end(side).endpoint;
-        catch_unwind(AssertUnwindSafe(|| call(endpoint))).map_err(|panic| {
-            let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-            self.broken(side, now, format!("expected a return, got a panic: {}", text.unwrap_or("without a text")))
-        })
+        match catch_unwind(AssertUnwindSafe(|| (call(endpoint), endpoint.fault()))) {
+            Ok((answer, None)) => Ok(answer),
+            Ok((_, Some(fault))) => Err(self.broken(side, now, fault)),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+                Err(self.broken(side, now, format!("expected a return, got a panic: {}", text.unwrap_or("without a text"))))
+            }
+        }
     }
 
     fn broken(&self, side: Side, now: Duration, rule: String) -> Error {

@@ -62,6 +62,12 @@ pub trait Endpoint {
     fn state(&self) -> State {
         State::default()
     }
+
+    /// The reason why it cannot go on, such as a lost connection.
+    /// The harness asks after each call, and a reason ends the run.
+    fn fault(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The flow that a connection carries.

@@ -181,7 +181,7 @@ impl Running {
         action(connection, now)?;
         let sent = connection.transmit(side, now)?;
         let timer = connection.timer(side, now)?;
-        let news = connection.news();
+        let news = connection.news(now)?;
         if let Some(window) = news.window {
             self.log.add_window(&connection.name, now, window);
         }

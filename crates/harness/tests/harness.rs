@@ -131,6 +131,13 @@ impl Endpoint for Broken {
         (self.0 == "timer in the past").then_some(Duration::ZERO)
     }
     fn on_timeout(&mut self, _: Duration) {}
+    fn state(&self) -> State {
+        assert!(self.0 != "panics when it is asked", "no state");
+        State::default()
+    }
+    fn fault(&self) -> Option<String> {
+        (self.0 == "loses the connection").then(|| "the connection is lost".into())
+    }
 }
 
 #[test]
@@ -139,6 +146,8 @@ fn an_endpoint_that_breaks_a_rule_ends_the_run_in_one_line_with_place_and_rule()
     std::panic::set_hook(Box::new(|_| {}));
     for (fault, rule) in [
         ("panics", "expected a return, got a panic: an index out of bounds"),
+        ("panics when it is asked", "expected a return, got a panic: no state"),
+        ("loses the connection", "the connection is lost"),
         ("too large", "expected a datagram of at most 65507 bytes, got 70000"),
         ("never stops", "expected at most 100000 datagrams at one time, got more"),
         ("timer in the past", "expected a timer after this time, got the same 1000 times"),

@@ -6,6 +6,7 @@ mod controllers;
 mod episodes;
 mod fluid;
 mod fuzzy;
+mod harness;
 mod kernel;
 mod laws;
 mod listing;
@@ -198,6 +199,7 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
 }
 
 /// Runs a scenario. Returns the record as JSON, and its series.
+/// Flows with a host have the endpoints of `sojourn.runs.stacks`.
 /// The interpreter's lock is released meanwhile. `capture` is an existing file, which becomes a pcapng file, with the names of the links
 /// and hosts to capture; without names it captures all links with a rate.
 #[pyfunction]
@@ -212,6 +214,12 @@ fn run(
 ) -> PyResult<(String, Py<PyDict>)> {
     let supplied = laws.map(|laws| laws.keys().extract()).transpose()?.unwrap_or_default();
     let scenario = checked_with(text, filename, Some(supplied))?;
+    if harness::has_hosts(&scenario) {
+        if capture.is_some() {
+            return Err(refused(format_args!("{filename}: pcap: expected flows of the simulator, got one with a host")));
+        }
+        return harness::run_supplied(py, &scenario, filename, seed);
+    }
     let trouble = trouble::Trouble::default();
     let laws = laws_of_run(laws, filename, &trouble)?;
     let (calls_python, watched) = (!laws.controllers.is_empty(), trouble.clone());
@@ -240,7 +248,7 @@ fn laws_of_run(laws: Option<&Bound<'_, PyDict>>, filename: &str, trouble: &troub
 
 /// Runs many jobs on `threads` threads (0: one per core).
 /// `on_done(index, record, series)` is called for each as it finishes. Ctrl-C, a failed run, or an error in `on_done` or in a law stops the
-/// runs and is raised. The attribute `job` of an error of a run or of a law is the run's index.
+/// runs and is raised. Runs with hosts come first, one after another in this thread. The attribute `job` of an error of a run or of a law is the run's index.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, on_done=None, laws=None))]
 fn run_many(
@@ -251,7 +259,7 @@ fn run_many(
     laws: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
     let trouble = trouble::Trouble::default();
-    let mut work: Vec<Job> = Vec::with_capacity(jobs.len());
+    let (mut work, mut places, mut hosted) = (Vec::with_capacity(jobs.len()), Vec::with_capacity(jobs.len()), Vec::new());
     let mut last: Option<(&str, &str, Arc<Checked>)> = None;
     for (index, (text, filename, seed)) in jobs.iter().enumerate() {
         let scenario = match &last {
@@ -259,20 +267,36 @@ fn run_many(
             _ => Arc::new(checked(text, filename)?),
         };
         last = Some((text, filename, Arc::clone(&scenario)));
+        if harness::has_hosts(&scenario) {
+            hosted.push((index, scenario));
+            continue;
+        }
+        places.push(index);
         work.push(Job { scenario, seed: *seed, laws: laws_of_run(laws, filename, &trouble.of_job(index))? });
+    }
+    for (index, scenario) in hosted {
+        let (_, filename, seed) = &jobs[index];
+        let done = harness::run_supplied(py, &scenario, filename, *seed).or_else(|error| {
+            error.value(py).setattr("job", index)?;
+            Err(error)
+        })?;
+        on_done.as_ref().map(|on_done| on_done.call1(py, (index, done.0, done.1))).transpose()?;
+    }
+    if work.is_empty() {
+        return Ok(());
     }
     let watched = trouble.clone();
     let failure = waited(py, &trouble, move || {
         let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
         let stopped = AtomicBool::new(false);
-        let done = |index: usize, result: Result<Outcome, Error>| match result {
-            Err(error) => {
+        let done = |place: usize, result: Result<Outcome, Error>| match (places[place], result) {
+            (index, Err(error)) => {
                 stopped.store(true, Ordering::Relaxed);
                 if error != Error::Stopped {
                     failure.lock().unwrap_or_else(|held| held.into_inner()).get_or_insert((index, error));
                 }
             }
-            Ok(done) => Python::attach(|py| {
+            (index, Ok(done)) => Python::attach(|py| {
                 let Some(on_done) = &on_done else { return };
                 let called = outcome(py, done).and_then(|(record, series)| on_done.call1(py, (index, record, series)));
                 if let Err(error) = called {
@@ -353,6 +377,8 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(beginnings, module)?)?;
     module.add_function(wrap_pyfunction!(is_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_summary, module)?)?;
+    module.add_class::<harness::Dumbbell>()?;
+    module.add_function(wrap_pyfunction!(harness::run_hosts, module)?)?;
     module.add_function(wrap_pyfunction!(check_toml, module)?)?;
     module.add_function(wrap_pyfunction!(captures::capture_flows, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

@@ -28,6 +28,7 @@ USES = {
     "slurm": "sweeps on Slurm",
     "ray": "sweep --executor ray",
     "gym": "sojourn.gym",
+    "aioquic": 'flows with host = "aioquic", sojourn.harness.aioquic',
 }
 """What each extra is for. A test compares it with the extras."""
 

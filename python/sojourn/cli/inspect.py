@@ -17,6 +17,7 @@ from sojourn.core.errors import UserError, one_line
 from sojourn.core.extras import require
 from sojourn.core.scenario_files import load, parse_assignment
 from sojourn.core.text_format import counted
+from sojourn.runs.stacks import check_hosts
 from sojourn.sweep.plan import read_plan
 
 
@@ -50,11 +51,15 @@ def check(
         if any("external" in each.for_engine() for each in (scenario, plan.points[0].scenario)):
             for point in plan.points:
                 point.scenario.canonical(laws.laws)
+        if any("host" in each.for_engine() for each in (scenario, plan.points[0].scenario)):
+            for point in plan.points:
+                check_hosts(point.scenario)
         laws.check_used(file, plan)
         out.print(one_line(f"{file}: a sweep of {plan.grid}: {counted(len(plan.jobs()), 'run')}, all can be run"))
         return
     changed = with_laws(scenario, laws, change)
     canonical = changed.canonical(laws.laws)
+    check_hosts(changed)
     note_warnings(changed)
     if resolved:
         out.print_json(canonical)

@@ -18,6 +18,7 @@ EXTRAS = {
     "slurm": ("submitit",),
     "ray": ("ray",),
     "gym": ("gymnasium", "pettingzoo"),
+    "aioquic": ("aioquic",),
 }
 
 

@@ -14,6 +14,7 @@ from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import find_kernel
 from sojourn.runs.hosts import on_linux
 from sojourn.runs.laws import named_by
+from sojourn.runs.stacks import check_hosts
 from sojourn.runs.store import Store, engine_identity
 
 
@@ -52,7 +53,7 @@ def keys_of(jobs: Sequence[Job], laws: Mapping[str, str | None]) -> Iterator[Key
             kernel = find_kernel().identity if on_linux(scenario) else ""
             named = named_by(scenario) if laws else set()
             code = [f"{name} {laws.get(name)}" for name in sorted(named)]
-            made_by = " ".join(filter(None, [engine, kernel, *code]))
+            made_by = " ".join(filter(None, [engine, kernel, check_hosts(scenario), *code]))
             seeds = [job.seed for job in group]
             texts, traces = _sojourn.keys(scenario.for_engine(), scenario.file, seeds, made_by, names)
             for text in texts:
