@@ -3,6 +3,7 @@
 import pytest
 
 import sojourn as sj
+from sojourn.cli import main
 from sojourn.compare.cases import queue_axis
 from sojourn.compare.links import queued_links
 from sojourn.sweep.plan import make_plan
@@ -38,8 +39,8 @@ def test_a_name_or_pattern_that_selects_nothing_is_an_error(links, said):
 def test_each_link_keeps_its_own_limit():
     axis = queue_axis(access_line(), ["line", "line:back"], "cake(rtt=50 ms),fq-codel")
     assert axis.changes["fq-codel"] == {
-        "links.line.queue": {"aqm": "fq-codel", "limit": "50 ms"},
-        "links.line.back.queue": {"aqm": "fq-codel", "limit": "300 ms"},
+        "links.line.queue": {"aqm": "fq-codel", "limit": "625 kB"},
+        "links.line.back.queue": {"aqm": "fq-codel", "limit": "750 kB"},
     }
 
 
@@ -78,3 +79,15 @@ def test_a_sweep_sets_the_queues_of_both_directions_in_a_variant():
     variants = {"queue": {"cake": {"links.line.queue": queue, "links.line.back.queue": queue}}}
     plan = make_plan(access_line(), variants=variants)
     assert [link["queue"]["aqm"] for link in plan.points[0].scenario.resolved()["links"]] == ["cake", "cake"]
+
+
+def test_a_measure_is_shown_for_each_compared_link(capsys, tmp_path):
+    file = tmp_path / "line.toml"
+    file.write_text(access_line().set("duration", "6 s").to_toml(), encoding="utf-8")
+    words = ["compare", str(file), "--queues", "codel,pie", "--measure", "wait p95", "--seeds", "2", "--no-cache"]
+    assert main([*words, "--links", "line,line:back"]) == 0
+    both = capsys.readouterr().out
+    assert "line wait p95" in both
+    assert "line:back wait p95" in both
+    assert main([*words, "--links", "line"]) == 0
+    assert "line wait p95" not in capsys.readouterr().out

@@ -313,8 +313,9 @@ def compare(options: CompareOptions) -> None:
     check_curves(scenario, varied, [*curves, *(["completion"] if classes else [])])
     rows = None
     if options.measure:
-        of = queued_links(scenario, link)[0]
-        rows = chosen(values.rows(scenario, options.measure, of), of)
+        links = queued_links(scenario, link)
+        paths = dict.fromkeys(path for each in links for path in values.rows(scenario, options.measure, each))
+        rows = chosen(list(paths), links[0] if len(links) == 1 else "")
     kept = options.store()
     with progress("comparing") as on_progress, laws.one_line(), of_vary(varied):
         found = run_compare(
