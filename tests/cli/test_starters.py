@@ -81,6 +81,7 @@ def test_a_changed_file_is_not_overwritten(installed: Path, capsys: pytest.Captu
         ("sweep", "a.toml", ["sweep", "a.toml", "--no-cache"]),
         ("law", "a.py", ["compare", "dumbbell", "--queues", "droptail", "--law", "a.py:Mine", "--seeds", "2"]),
         ("controller", "a.py", ["compare", "dumbbell", "--cc", "cubic", "--controller", "a.py:Mine", "--seeds", "2"]),
+        ("gate", "a.toml", ["gate", "a.toml", "--no-cache"]),
     ],
 )
 def test_a_new_file_can_be_used_at_once(
@@ -88,7 +89,7 @@ def test_a_new_file_can_be_used_at_once(
 ) -> None:
     assert main(["new", kind, file]) == 0
     assert f"next: sojourn {use[0]}" in capsys.readouterr().out
-    assert main([*use, *SHORT]) == 0
+    assert main(use if kind == "gate" else [*use, *SHORT]) == 0
     assert main(["new", kind, "a.txt"]) == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -79,11 +80,75 @@ def test_a_failed_gate_leaves_its_verdicts_and_the_worst_run(here, dumbbell, cap
     assert Path(f"out/worst-seed-{seed}.pcapng").read_bytes()[:4] == b"\n\r\r\n"  # pcapng's section header
     assert json.loads(Path(f"out/worst-seed-{seed}.qlog").read_text())["title"] == f"dumbbell, seed {seed}"
     assert main(["gate", gate(here, "goodput > 5 Mbit/s"), "--out", "out"]) == 0
-    assert sorted(each.name for each in Path("out").iterdir() if "worst" not in each.name) == [
-        "SHA256SUMS",
-        "gate.json",
-        "junit.xml",
+    assert {each.name for each in Path("out").iterdir()} == {"SHA256SUMS", "gate.json", "junit.xml"}
+
+
+MINE = """
+class Tiny:
+    def on_ack(self, sample):
+        return 2.0
+
+
+class Open:
+    def step(self, sample):
+        return 0.0
+"""
+
+
+def test_a_case_names_a_controller_and_a_law_in_python_and_a_reference_replaces_them(here, dumbbell, capsys):
+    (here / "mine.py").write_text(MINE)
+    control = '"tcp.control" = { cc = "external", controller = "Tiny" }'
+    queue = '"links.bottleneck.queue" = { aqm = "external", law = "Open", limit = "100 packets" }'
+    text = 'scenario = "dumbbell.toml"\nseeds = 2\nrequire = ["goodput > 0.9 of cubic"]\n'
+    reference = '[references.cubic]\n"tcp.control.cc" = "cubic"\n"links.bottleneck.queue.aqm" = "droptail"\n'
+    (here / "gate.toml").write_text(f"{text}[case]\n{control}\n{queue}\n{reference}")
+    laws = ["--controller", "mine.py:Tiny", "--law", "mine.py:Open"]
+    # Two segments a round trip leave most of the 10 Mbit/s unused; CUBIC fills the link.
+    assert main(["gate", "gate.toml", *laws, "--out", "out"]) == 1
+    (qlog,) = Path("out").glob("worst-seed-*.qlog")
+    assert qlog.with_suffix(".pcapng").exists()
+    windows = [
+        event["data"]["congestion_window"]
+        for trace in json.loads(qlog.read_text())["traces"]
+        for event in trace["events"]
+        if "congestion_window" in event["data"]
     ]
+    assert windows[-1] == 2 * 1460  # two segments: 1,500 bytes without the IP and TCP headers
+    capsys.readouterr()
+    assert main(["gate", "gate.toml", *laws[:2]]) == 2
+    assert "Open" in capsys.readouterr().err
+
+
+def test_a_controller_that_no_case_names_is_refused(here, dumbbell, capsys):
+    (here / "mine.py").write_text(MINE)
+    assert main(["gate", gate(here, "goodput > 1 Mbit/s"), "--controller", "mine.py"]) == 2
+    wanted = 'a case with the control { cc = "external", controller = "Tiny" }'
+    assert f"gate.toml: --controller: expected {wanted}, got none" in capsys.readouterr().err
+
+
+def test_a_reference_starts_from_the_case_and_its_value_is_shown(here, dumbbell, capsys):
+    file = here / "gate.toml"
+    file.write_text(
+        'scenario = "dumbbell.toml"\nseeds = 3\nrequire = ["queue.mean >= 1 of same", "wait mean < 0.5 of full"]\n'
+        '[case]\n"links.bottleneck.queue" = { aqm = "codel", target = "2 ms", limit = "100 packets" }\n'
+        '[references]\nsame = {}\nfull = { "links.bottleneck.queue.aqm" = "droptail" }\n'
+    )
+    assert main(["gate", str(file), "--out", "out"]) == 0
+    same, full = json.loads(Path("out/gate.json").read_text())["conditions"]
+    assert same["reference_mean"] == same["mean"]  # CoDel in both
+    assert full["reference_mean"] > 2 * full["mean"]
+    assert re.search(r"wait mean < 0.5 of full: \S+ ± \S+ ms, full \S+ ± \S+ ms, ", capsys.readouterr().out)
+
+
+def test_a_baseline_of_another_case_is_noted(here, dumbbell, capsys):
+    file = gate(here, "goodput not worse than old.json by 90 %")
+    assert main(["gate", file, "--save", "old.json"]) == main(["gate", file]) == 0
+    assert "measured with" not in capsys.readouterr().err
+    Path(file).write_text(Path(file).read_text().replace('"codel"', '"pie"'))
+    dumbbell.write_text(dumbbell.read_text().replace('rate = "10 Mbit/s"', 'rate = "20 Mbit/s"'))
+    assert main(["gate", file]) == 0
+    fields = "links.bottleneck.rate, links.bottleneck.queue.aqm"
+    assert f"old.json: measured with other values of {fields}; " in capsys.readouterr().err
 
 
 def test_worse_than_a_baseline_fails_and_the_same_or_better_passes(here, dumbbell, capsys):

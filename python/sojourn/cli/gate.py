@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli.options import CacheOptions, takes
+from sojourn.cli.laws import LawFiles, read_laws
+from sojourn.cli.options import CacheOptions, Controller, Law, takes
 from sojourn.cli.output import check_file, check_folder, err, out, progress, say_written
 from sojourn.core.errors import RunError, UserError, note, one_line
 from sojourn.core.extras import require
@@ -41,6 +42,8 @@ class GateOptions(CacheOptions):
     save: Annotated[
         Path | None, typer.Option("--save", help="Write the values to this baseline file, without a verdict.")
     ] = None
+    law: Law = None
+    controller: Controller = None
 
 
 @takes(GateOptions)
@@ -55,17 +58,26 @@ def gate(options: GateOptions) -> None:
 
     check_folder(options.out_dir)
     check_file(options.save, "--save", options.file)
-    read = read_gate(options.file, options.save is not None)
+    laws = read_laws(options.law, options.controller)
+    read = read_gate(options.file, options.save is not None, laws.laws)
+    cases = list(read.cases.values())
+    laws.check_used(options.file, cases, "case")
     failed = list[str]()
-    with progress("gate") as on_progress:
-        cases = list(read.cases.values())
+    with progress("gate") as on_progress, laws.one_line():
         done = run_many(
-            cases, read.seeds, threads=options.threads, cache=options.store(), progress=on_progress, failed=failed
+            cases,
+            read.seeds,
+            threads=options.threads,
+            cache=options.store(),
+            progress=on_progress,
+            laws=laws.laws,
+            failed=failed,
         )
     if failed:
         raise RunError(f"{counted(len(failed), 'run')} failed, so the gate is not decided: {failed[0]}")
     records = dict(zip(read.cases, done, strict=True))
     data = measured(str(options.file), read.seeds, {CASE: records[CASE]}, read.measures)
+    data["setup"] = read.cases[CASE].to_dict()
     if options.save is not None:
         say_written([write_atomic(options.save, json.dumps(data, indent=1) + "\n")], options.as_json)
         return
@@ -76,13 +88,15 @@ def gate(options: GateOptions) -> None:
     if options.as_json:
         typer.echo(json.dumps(data, indent=1))
     if options.out_dir is not None:
-        say_written(_save(read, found, data, options.out_dir), options.as_json)
+        with laws.one_line():
+            written = _save(read, found, data, options.out_dir, laws)
+        say_written(written, options.as_json)
     wrong = [each for each in found if not each.passed]
     if wrong:
         raise RunError(f"{options.file}: {len(wrong)} of {counted(len(found), 'condition')} failed")
 
 
-def _save(read: Gate, found: list[Checked], data: dict[str, object], folder: Path) -> list[Path]:
+def _save(read: Gate, found: list[Checked], data: dict[str, object], folder: Path, laws: LawFiles) -> list[Path]:
     """Writes the verdicts, and qlog and packets of the worst failed run; returns the files."""
     from sojourn.experiments.gate import CASE, junit
 
@@ -91,14 +105,14 @@ def _save(read: Gate, found: list[Checked], data: dict[str, object], folder: Pat
         written.append(write_atomic(folder / "junit.xml", junit(read, found)))
         wrong = [each for each in found if not each.passed]
         if wrong:
-            seed = read.seeds[max(wrong, key=lambda each: each.violation).worst]
+            case, seed = read.cases[CASE], read.seeds[max(wrong, key=lambda each: each.violation).worst]
+            used = laws.used_by(case)
             worst = folder / f"worst-seed-{seed}.qlog"
             try:
-                written.append(write_qlog(read.cases[CASE], worst, seed))
+                written.append(write_qlog(case, worst, seed, used))
             except UserError as error:  # no TCP flows, or a Linux host
                 note(str(error))
-    if wrong:
-        packets = worst.with_suffix(".pcapng")
-        run_once(read.cases[CASE].copy(), seed, pcap=packets)
-        written.append(packets)
+            packets = worst.with_suffix(".pcapng")
+            run_once(case.copy(), seed, used, pcap=packets)
+            written.append(packets)
     return written

@@ -54,7 +54,7 @@ def check(
         if any("host" in each.for_engine() for each in (scenario, plan.points[0].scenario)):
             for point in plan.points:
                 check_hosts(point.scenario)
-        laws.check_used(file, plan)
+        laws.check_used(file, (point.scenario for point in plan.points))
         out.print(one_line(f"{file}: a sweep of {plan.grid}: {counted(len(plan.jobs()), 'run')}, all can be run"))
         return
     changed = with_laws(scenario, laws, change)

@@ -21,7 +21,6 @@ from sojourn.core.scenario_files import read_text
 from sojourn.runs.law_modules import load_module
 from sojourn.runs.laws import ANSWERS, external_controllers, external_laws, is_controller, named_by
 from sojourn.runs.watchdog import Stopped
-from sojourn.sweep.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -134,19 +133,26 @@ class LawFiles:
         named = {table["cc"] for table in tables.values()}
         return {**tables, **{name: {"cc": name} for name in self.of_flows if name not in named}}
 
-    def check_used(self, file: Path, plan: Plan) -> None:
-        """Raises `UserError` for a law that no point of a sweep uses."""
+    def check_used(self, file: Path, scenarios: Iterable[Scenario], what: str = "point") -> None:
+        """Raises `UserError` for a law that no scenario of a file uses.
+
+        `what` is the file's word for one of its scenarios.
+        """
         left = set(self.laws)
-        for point in plan.points if left else ():
-            left -= named_by(point.scenario)
+        for scenario in scenarios if left else ():
+            left -= named_by(scenario)
             if not left:
                 return
         for name in sorted(left):
             if is_controller(self.laws[name]):
                 control = f'{{ cc = "external", controller = "{name}" }}'
-                raise UserError(f"{file}: --controller: expected a point with the control {control}, got none")
+                raise UserError(f"{file}: --controller: expected a {what} with the control {control}, got none")
             queue = f'{{ aqm = "external", law = "{name}" }}'
-            raise UserError(f"{file}: --law: expected a point with the queue {queue}, got none")
+            raise UserError(f"{file}: --law: expected a {what} with the queue {queue}, got none")
+
+    def used_by(self, scenario: Scenario) -> dict[str, Callable[[], Any]]:
+        """The laws that a scenario names."""
+        return {name: self.laws[name] for name in sorted(named_by(scenario) & set(self.laws))}
 
     @contextmanager
     def one_line(self) -> Iterator[None]:

@@ -378,7 +378,7 @@ def sweep(options: SweepOptions) -> None:
     if not shard:
         require("scipy", "pandas", "pyarrow", *(["matplotlib"] if options.plots else []))
     laws, plan = options.laws(), read_plan(options.file, dict(map(parse_assignment, options.changes)))
-    laws.check_used(options.file, plan)
+    laws.check_used(options.file, (point.scenario for point in plan.points))
     folder = options.out_dir or results_folder(file_name(plan.name))
     check_folder(folder)
     wanted = values.names_of(options.plots)

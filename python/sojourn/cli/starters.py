@@ -26,6 +26,7 @@ class Kind(StrEnum):
     sweep = "sweep"
     law = "law"
     controller = "controller"
+    gate = "gate"
     experiment = "experiment"
 
 
@@ -34,6 +35,7 @@ NEXT = {
     Kind.sweep: "sojourn sweep {file}",
     Kind.law: "sojourn compare dumbbell --queues droptail --law {file}:Mine",
     Kind.controller: "sojourn compare dumbbell --cc cubic --controller {file}:Mine",
+    Kind.gate: "sojourn gate {file}",
     Kind.experiment: "sojourn check {file}; sojourn reproduce {file} --quick",
 }
 """The commands that use a new file. `dumbbell` is a shipped example."""
@@ -62,12 +64,12 @@ def new(
 
 
 def _starter(kind: Kind, file: Path) -> dict[Path, bytes]:
-    """The starter of a kind, by file. A sweep has a scenario next to it."""
+    """The starter of a kind, by file. A sweep or a gate has a scenario next to it."""
     ending = ".py" if kind in (Kind.law, Kind.controller) else ".toml"
     if file.suffix != ending:
         raise UserError.expected(f"new {kind}", f"the name of a file that ends in {ending}", str(file))
     content = (STARTERS / f"{kind}{ending}").read_bytes()
-    if kind is not Kind.sweep:
+    if kind not in (Kind.sweep, Kind.gate):
         return {file: content.replace(b"FILE", shell_word(file).encode())}
     scenario = file.with_name(f"{file.stem}-scenario.toml")
     return {file: content.replace(b"SCENARIO", scenario.name.encode()), **_starter(Kind.scenario, scenario)}

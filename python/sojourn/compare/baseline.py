@@ -53,6 +53,8 @@ class Baseline:
     file: str
     seeds: list[int]
     cases: Mapping[str, Values]
+    setup: Mapping[str, Any] | None = None
+    """The fields of the case that `gate` measured."""
 
     def of(self, case: str, path: str, seeds: Sequence[int]) -> list[float]:
         """The values of a measure. If the file has a single case, its name does not matter.
@@ -87,7 +89,8 @@ def read_baseline(path: Path) -> Baseline:
             raise ValueError
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise UserError(f"{path}: expected what `sojourn compare --json` or `sojourn gate --save` writes") from None
-    return Baseline(str(path), seeds, cases)
+    setup = read.get("setup")
+    return Baseline(str(path), seeds, cases, setup if isinstance(setup, dict) else None)
 
 
 def _number(value: Any) -> float:

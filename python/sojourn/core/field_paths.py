@@ -110,6 +110,35 @@ def replaces(tree: Any, path: str, other: str) -> bool:
     return all(any(steps[: len(each)] == each for each in setting) for steps in selected_fields(tree, other))
 
 
+def differing(one: Any, other: Any, at: str = "") -> Iterator[str]:
+    """The paths of the fields that differ between two scenarios.
+
+    ```python
+    list(differing({"links": [{"name": "up", "rate": 1}]}, {"links": [{"name": "up", "rate": 2}]}))  # ["links.up.rate"]
+    ```
+    """
+    ours, theirs = _by_step(one), _by_step(other)
+    if ours is None or theirs is None:
+        if one != other:
+            yield at
+        return
+    for step in dict.fromkeys([*ours, *theirs]):
+        below_it = f"{at}.{element(step)}" if at else element(step)
+        if step in ours and step in theirs:
+            yield from differing(ours[step], theirs[step], below_it)
+        else:
+            yield below_it
+
+
+def _by_step(node: Any) -> dict[str, Any] | None:
+    """The fields of a table, or the tables of a list by name; None for any other value."""
+    if isinstance(node, Mapping):
+        return dict(node)
+    if isinstance(node, list) and node and all(isinstance(each, Mapping) for each in node):
+        return {name_of(each) or str(i): each for i, each in enumerate(node)}
+    return None
+
+
 def _enter(items: list[Any], step: str, where: str) -> list[Any]:
     """The tables of a list that a step selects."""
     if step == "*":

@@ -292,9 +292,9 @@ def _target(path: Path) -> Path:
 def written_elsewhere(path: Path) -> Iterator[Path]:
     """Lets other code write a file: yields a temporary file next to it, renamed afterwards.
 
-    Links and pipes are handled as by `write_atomic`. Raises `DiskError` if the file can't be written, and for an
-    `OSError` of the block; the old file is then unchanged. Missing folders are created, and removed again if the block
-    fails.
+    Links and pipes are handled as by `write_atomic`. A file in the folder of `together` belongs to its result. Raises
+    `DiskError` if the file can't be written, and for an `OSError` of the block; the old file is then unchanged. Missing
+    folders are created, and removed again if the block fails.
     """
     missing = [folder for folder in path.parents if not folder.exists()]
     try:
@@ -306,7 +306,12 @@ def written_elsewhere(path: Path) -> Iterator[Path]:
         remove_unfinished(target.parent)
         with _named_at_the_end(target.parent, target, sync=True) as (handle, unfinished):
             held = Path(f"/dev/fd/{handle}")  # no other process can put a link in its place
+            new = not os.path.lexists(path)
             yield held if held.exists() else unfinished
+        result = _result.get()
+        if result is not None and path.is_relative_to(result.root):
+            with path.open("rb") as written:
+                result.add(path, hashlib.file_digest(written, "sha256").hexdigest(), new)
     except BaseException as error:
         for folder in missing:
             with suppress(OSError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from xml.etree import ElementTree
 
 from sojourn import _sojourn
 from sojourn.compare.baseline import Baseline, measures_in, read_baseline, widened
+from sojourn.compare.cases import of_every, table_at
 from sojourn.compare.comparison import estimated
 from sojourn.compare.links import queued_link
-from sojourn.core import measure_paths, toml
-from sojourn.core.errors import UserError
+from sojourn.core import field_paths, measure_paths, toml
+from sojourn.core.errors import UserError, note
 from sojourn.core.examples import located
 from sojourn.core.measure_lookup import resolved
 from sojourn.core.ranges import Range
@@ -27,12 +28,15 @@ from sojourn.core.record_schema import Measure, chosen
 from sojourn.core.scenario import Scenario
 from sojourn.core.scenario_files import read_scenario, read_text
 from sojourn.core.stats import Estimate, estimate, paired
+from sojourn.core.text_format import listed
 from sojourn.experiments.verdict import Verdict, judge, parse_target
 from sojourn.runs.seeds import first_seed, seeds_of
 
 CASE = "case"
 """The name of the tested case."""
 KEYS = ("scenario", "seeds", "link", "undecided", "require", CASE, "references")
+MOST_FIELDS = 3
+"""The fields that a note on a baseline names."""
 _LIMIT = re.compile(r"(?P<measure>.+?)\s*(?P<sign><=|>=|≤|≥|<|>)\s*(?P<value>[^<>=]+?)(?:\s+of\s+(?P<of>\S+))?")
 _NOT_WORSE = re.compile(r"(?P<measure>.+?)\s+not worse than\s+(?P<of>\S+)(?:\s+by\s+(?P<margin>[\d.]+)\s*%)?")
 _KINDS = {"s": ("time", 1.0), "ms": ("time", 1e3), "Mbit/s": ("rate", 1e-6), "bytes": ("size", 1.0)}
@@ -80,6 +84,8 @@ class Checked:
 
     condition: Condition
     measured: Estimate
+    reference: Estimate | None
+    """The value of the reference; None for a limit in numbers."""
     apart: Estimate
     """The difference from the limit in the measure's unit."""
     verdict: str
@@ -102,14 +108,16 @@ class Checked:
         unit = f" {self.condition.measure.unit}".rstrip()
         if not math.isfinite(self.measured.mean):
             return f"{self.verdict}: {self.condition.text}: null in a run"
-        said = f"{self.verdict}: {self.condition.text}: {self.measured}{unit}, {self.apart}{unit} from the limit"
+        of = "" if self.reference is None else f"{self.condition.of} {self.reference}{unit}, "
+        said = f"{self.verdict}: {self.condition.text}: {self.measured}{unit}, {of}{self.apart}{unit} from the limit"
         return f"{said}; more seeds may decide it" if self.verdict == "undecided" else said
 
     def data(self) -> dict[str, Any]:
         """The verdict for JSON. A missing number is null."""
         ends = {
             f"{name}{end}": getattr(each, at)
-            for name, each in (("", self.measured), ("difference_", self.apart))
+            for name, each in (("", self.measured), ("reference_", self.reference), ("difference_", self.apart))
+            if each is not None
             for end, at in (("mean", "mean"), ("low", "low"), ("high", "high"))
         }
         numbers = {key: value if math.isfinite(value) else None for key, value in ends.items()}
@@ -117,11 +125,11 @@ class Checked:
         return about | {"measure": self.condition.measure.path, "unit": self.condition.measure.unit} | numbers
 
 
-def read_gate(file: Path, saves: bool = False) -> Gate:
+def read_gate(file: Path, saves: bool = False, laws: Collection[str] = ()) -> Gate:
     """Reads a gate file. Paths in it are relative to its folder.
 
-    With `saves` the baselines need not exist, because the command writes one. Raises `UserError` for a mistake, before
-    any run.
+    With `saves` the baselines need not exist, because the command writes one. `laws` are the names of laws and
+    controllers in Python. Raises `UserError` for a mistake, before any run.
     """
     tree = toml.parse(read_text(file, "gate"), str(file))
     for key in tree:
@@ -130,10 +138,10 @@ def read_gate(file: Path, saves: bool = False) -> Gate:
     _check_types(file, tree)
     beside = file.parent / str(tree["scenario"])
     base = read_scenario(beside if beside.exists() else located(Path(str(tree["scenario"]))))
-    changes = {CASE: tree.get(CASE, {}), **tree.get("references", {})}
-    cases = {name: base.copy().set_all(each) for name, each in changes.items()}
+    case = base.copy().set_all(tree.get(CASE, {}))
+    cases = {CASE: case} | {name: _reference(case, each) for name, each in tree.get("references", {}).items()}
     for each in cases.values():
-        each.canonical()
+        each.canonical(laws)
     link = queued_link(base, tree.get("link"))
     conditions = [_condition(f"{file}: require", text, cases, link) for text in tree["require"]]
     seeds = seeds_of(tree.get("seeds", 5), first_seed(base))
@@ -141,7 +149,32 @@ def read_gate(file: Path, saves: bool = False) -> Gate:
     for condition in conditions:
         if condition.of in baselines:
             baselines[condition.of].of(CASE, condition.measure.path, seeds)
+    for baseline in baselines.values():
+        _note_another_case(file, baseline, case)
     return Gate(file, cases, seeds, conditions, tree.get("undecided") == "pass", baselines)
+
+
+def _reference(case: Scenario, changes: Mapping[str, Any]) -> Scenario:
+    """The case with the changes of a reference.
+
+    As in `compare`, another `aqm` or `cc` drops the parameters of the replaced one.
+    """
+    made = case.copy()
+    for path, value in changes.items():
+        at, _, tag = path.rpartition(".")
+        before = table_at(made, at) if at and tag in ("aqm", "cc") else None
+        if before and before.get(tag, value) != value:
+            kept = of_every("Queue", tag) if tag == "aqm" else ()
+            made.set(at, {key: each for key, each in before.items() if key in kept})
+    return made.set_all(changes)
+
+
+def _note_another_case(file: Path, baseline: Baseline, case: Scenario) -> None:
+    """Notes fields in which the tested case differs from the one that a baseline measured."""
+    different = [] if baseline.setup is None else list(field_paths.differing(baseline.setup, case.to_dict()))
+    if different:
+        again = f"`sojourn gate {file} --save {baseline.file}` measures it again"
+        note(f"{baseline.file}: measured with other values of {listed(different, MOST_FIELDS)}; {again}")
 
 
 def _baselines(file: Path, conditions: Sequence[Condition], cases: Mapping[str, Scenario]) -> dict[str, Baseline]:
@@ -226,7 +259,8 @@ def _checked(gate: Gate, condition: Condition, records: Mapping[str, Sequence[Re
     """Judges one condition."""
     measure = condition.measure
     values = [measure.of(record) for record in records[CASE]]
-    limits = [condition.number * each for each in _references(gate, condition, records)]
+    references = _references(gate, condition, records)
+    limits = [condition.number * each for each in references]
     if condition.of:
         apart = widened(paired(values, limits), measure, _mean(values), _mean(limits))
     else:
@@ -241,7 +275,12 @@ def _checked(gate: Gate, condition: Condition, records: Mapping[str, Sequence[Re
     ]
     worst = max(range(len(wrong)), key=lambda at: math.inf if math.isnan(wrong[at]) else wrong[at])
     passed = named == "passed" or (named == "undecided" and gate.undecided_passes)
-    return Checked(condition, estimated(records[CASE], measure), apart, named, passed, worst)
+    reference = None
+    if condition.of in records:
+        reference = estimated(records[condition.of], measure)
+    elif condition.of:
+        reference = estimate(references, within=measure.range)
+    return Checked(condition, estimated(records[CASE], measure), reference, apart, named, passed, worst)
 
 
 def _mean(values: Sequence[float]) -> float:
