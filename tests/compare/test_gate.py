@@ -119,9 +119,13 @@ def test_a_case_names_a_controller_and_a_law_in_python_and_a_reference_replaces_
     assert "Open" in capsys.readouterr().err
 
 
-def test_a_controller_that_no_case_names_is_refused(here, dumbbell, capsys):
+@pytest.mark.parametrize("case", ["", '"tcp.control" = { cc = "external", controller = "Tiny" }'])
+def test_a_controller_that_no_case_uses_is_refused(case, here, dumbbell, capsys):
     (here / "mine.py").write_text(MINE)
-    assert main(["gate", gate(here, "goodput > 1 Mbit/s"), "--controller", "mine.py"]) == 2
+    own = '[flows.tcp.control]\ncc = "cubic"\n' if case else ""  # the flows then ignore the common control
+    dumbbell.write_text(dumbbell.read_text() + own)
+    Path("gate.toml").write_text(f'scenario = "dumbbell.toml"\nrequire = ["goodput > 1 Mbit/s"]\n[case]\n{case}\n')
+    assert main(["gate", "gate.toml", "--controller", "mine.py"]) == 2
     wanted = 'a case with the control { cc = "external", controller = "Tiny" }'
     assert f"gate.toml: --controller: expected {wanted}, got none" in capsys.readouterr().err
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from sojourn.core.errors import ScenarioError, UserError, note
+from sojourn.core.field_paths import below
 from sojourn.core.scenario import ACCURATE, Scenario
 from sojourn.core.text_format import counted
 from sojourn.core.toml import plain
@@ -195,10 +196,13 @@ def _arity(signature: inspect.Signature, wanted: int) -> str:
 
 
 def external_controllers(scenario: Scenario) -> list[str]:
-    """The names of the external congestion controllers of a scenario."""
+    """The names of the external congestion controllers of a scenario.
+
+    That of `tcp.control` counts unless each group of flows has its own control.
+    """
     tree = scenario.to_dict()
-    stacks = [tree.get("tcp"), *(group.get("tcp") for group in _tables(tree.get("flows")))]
-    controls = [stack.get("control") for stack in _tables(stacks)]
+    own = [below(group, "tcp", "control") for group in _tables(tree.get("flows"))]
+    controls = own if own and None not in own else [below(tree, "tcp", "control"), *own]
     return [str(control.get("controller", "")) for control in _tables(controls) if control.get("cc") == "external"]
 
 
