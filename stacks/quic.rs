@@ -211,7 +211,10 @@ impl Endpoint for Quic {
 
     fn state(&self) -> State {
         let connection = self.connection.as_ref().map(|(_, connection)| connection);
+        let signals = connection.and_then(api::signals);
         State {
+            lost: signals.map(|(lost, _)| lost),
+            congestion_events: signals.map(|(_, events)| events),
             window: connection.and_then(api::window),
             rtt: connection.and_then(api::rtt),
             delivered: self.delivered,

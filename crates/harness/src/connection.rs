@@ -107,6 +107,8 @@ impl Connection {
         Ok(State {
             window: told.window.filter(|_| told.window != before.window),
             rtt: told.rtt.filter(|_| told.rtt != before.rtt),
+            lost: told.lost.filter(|_| told.lost != before.lost),
+            congestion_events: told.congestion_events.filter(|_| told.congestion_events != before.congestion_events),
             delivered: told.delivered.saturating_sub(before.delivered),
             complete: told.complete && !before.complete,
         })

@@ -23,6 +23,11 @@ pub struct State {
     pub window: Option<u64>,
     /// The latest sample of the round-trip time.
     pub rtt: Option<Duration>,
+    /// Packets that it has declared lost since the start; `None` if it doesn't count them.
+    pub lost: Option<u64>,
+    /// Congestion events since the start: losses and marks.
+    /// `None` if it doesn't count them.
+    pub congestion_events: Option<u64>,
     /// Bytes that its receiving application has read since the start.
     pub delivered: u64,
     /// Whether a finite transfer is complete: its peer has acknowledged all bytes.

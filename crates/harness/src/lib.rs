@@ -41,11 +41,13 @@ mod network;
 mod packets;
 mod run;
 mod script;
+mod shrink;
 pub mod trials;
 
 pub use endpoint::{Datagram, Ecn, Endpoint, FlowInfo, HEADERS, Pair, State};
 pub use error::Error;
-pub use log::{Log, PacketEvent, PacketKind, Run};
+pub use log::{Changes, Log, PacketEvent, PacketKind, Run};
 pub use network::{Dumbbell, scenario};
 pub use run::{Harness, MakePair};
 pub use script::Fate;
+pub use shrink::shrink;

@@ -1,5 +1,6 @@
 //! The result of a run: its record, its packets and its windows.
 
+use crate::endpoint::State;
 use sojourn_lab::Series;
 use sojourn_scenario::record::Record;
 use std::collections::BTreeMap;
@@ -46,20 +47,32 @@ pub struct Run {
     pub log: Log,
 }
 
+/// The values of a variable by flow, each with the time of its change.
+pub type Changes = BTreeMap<String, Vec<(Duration, u64)>>;
+
 /// What happened to foreign flows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Log {
     /// The packets of foreign flows, in the order in which the harness learned of them.
     pub packets: Vec<PacketEvent>,
     /// The congestion windows of foreign flows in bytes, at each change.
-    pub windows: BTreeMap<String, Vec<(Duration, u64)>>,
+    pub windows: Changes,
+    /// Packets that the senders of foreign flows have declared lost since the start, at each change.
+    pub losses: Changes,
+    /// Congestion events of foreign flows since the start, at each change.
+    pub congestion_events: Changes,
 }
 
 impl Log {
-    pub(crate) fn add_window(&mut self, flow: &str, at: Duration, window: u64) {
-        match self.windows.get_mut(flow) {
-            Some(windows) => windows.push((at, window)),
-            None => drop(self.windows.insert(flow.into(), vec![(at, window)])),
+    /// Records what a flow's endpoints report at `at`.
+    pub(crate) fn add(&mut self, flow: &str, at: Duration, news: &State) {
+        let changes = [&mut self.windows, &mut self.losses, &mut self.congestion_events];
+        for (changes, value) in changes.into_iter().zip([news.window, news.lost, news.congestion_events]) {
+            let Some(value) = value else { continue };
+            match changes.get_mut(flow) {
+                Some(changes) => changes.push((at, value)),
+                None => drop(changes.insert(flow.into(), vec![(at, value)])),
+            }
         }
     }
 }

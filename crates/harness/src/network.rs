@@ -67,7 +67,8 @@ impl Dumbbell {
         self.with_flow(name, &format!("tcp = {{ profile = \"linux\", control = {{ cc = {controller:?} }} }}"))
     }
 
-    fn with_flow(mut self, name: &str, more: &str) -> Self {
+    /// Adds a flow with these lines of TOML.
+    pub(crate) fn with_flow(mut self, name: &str, more: &str) -> Self {
         let _ = write!(self.flows, "\n[[flows]]\nname = {name:?}\nfrom = \"a\"\nto = \"b\"\n{more}\n");
         self
     }

@@ -5,14 +5,14 @@ use crate::endpoint::{Datagram, FlowInfo, HEADERS, Pair};
 use crate::error::Error;
 use crate::log::{Log, PacketEvent, PacketKind, Run};
 use crate::packets::Packets;
-use crate::script::{Fate, Rule, Script};
+use crate::script::{Fate, Numbered, Rule, Script};
 use sojourn_aqm::Ecn;
 use sojourn_lab::ForeignRun;
 use sojourn_scenario::Checked;
 use sojourn_sim::{ForeignAction, ForeignEvent, ForeignPacket};
 use sojourn_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
 /// Makes both ends of a connection.
@@ -59,9 +59,25 @@ impl<'a> Harness<'a> {
         self.with_rule(flow, true, packets, fate)
     }
 
+    /// Applies a fate to the packets that the sending end of `flow` sends during a time.
+    #[must_use]
+    pub fn on_data_during(mut self, flow: &str, during: Range<Duration>, fate: Fate) -> Self {
+        self.script.rules.push(Rule { flow: flow.into(), back: false, first: 1, last: u64::MAX, during, most: u64::MAX, fate });
+        self
+    }
+
+    /// Applies a fate to the first `count` packets that the sending end of `flow` sends from a time on.
+    #[must_use]
+    pub fn on_data_from(mut self, flow: &str, from: Duration, count: u64, fate: Fate) -> Self {
+        let during = from..Duration::MAX;
+        self.script.rules.push(Rule { flow: flow.into(), back: false, first: 1, last: u64::MAX, during, most: count, fate });
+        self
+    }
+
     fn with_rule(mut self, flow: &str, back: bool, packets: RangeInclusive<u64>, fate: Fate) -> Self {
         let (first, last) = packets.into_inner();
-        self.script.rules.push(Rule { flow: flow.into(), back, first, last, fate });
+        let during = Duration::ZERO..Duration::MAX;
+        self.script.rules.push(Rule { flow: flow.into(), back, first, last, during, most: u64::MAX, fate });
         self
     }
 
@@ -80,6 +96,7 @@ impl<'a> Harness<'a> {
             script: self.script,
             packets: Packets::default(),
             held: BTreeSet::new(),
+            behind: Vec::new(),
             timers: BTreeSet::new(),
             log: Log::default(),
         };
@@ -110,6 +127,14 @@ impl<'a> Harness<'a> {
 /// A packet that a script holds back, by its time.
 type Held = (Time, u64, u32, bool);
 
+/// A packet that a script holds back until another one has entered the network, by that one's number.
+struct Behind {
+    flow: u32,
+    back: bool,
+    last: u64,
+    token: u64,
+}
+
 /// A run in progress.
 struct Running {
     run: ForeignRun,
@@ -118,6 +143,7 @@ struct Running {
     script: Script,
     packets: Packets,
     held: BTreeSet<Held>,
+    behind: Vec<Behind>,
     timers: BTreeSet<(Time, u32, Side)>,
     log: Log,
 }
@@ -182,9 +208,7 @@ impl Running {
         let sent = connection.transmit(side, now)?;
         let timer = connection.timer(side, now)?;
         let news = connection.news(now)?;
-        if let Some(window) = news.window {
-            self.log.add_window(&connection.name, now, window);
-        }
+        self.log.add(&connection.name, now, &news);
         if news.delivered > 0 {
             self.run.deliver(at, flow, news.delivered);
         }
@@ -212,7 +236,8 @@ impl Running {
         let Some(connection) = self.connections.get_mut(&flow) else { return };
         let number = connection.count(side);
         let mut packet = ForeignPacket { flow, back, size: (datagram.payload.len() + HEADERS) as u16, ecn: datagram.ecn, token: 0 };
-        let fate = self.script.fate(&connection.name, back, number, datagram.ecn);
+        let now = Duration::from_nanos(at.as_nanos());
+        let fate = self.script.fate(&connection.name, now, Numbered { back, number, ecn: datagram.ecn });
         packet.token = self.packets.add(datagram);
         self.log(at, &packet, PacketKind::Sent);
         match fate {
@@ -228,6 +253,11 @@ impl Running {
             Some(Fate::Delay(time)) => {
                 self.held.insert((at + nanos(time), packet.token, flow, back));
             }
+            Some(Fate::Behind(count)) => self.behind.push(Behind { flow, back, last: number + count, token: packet.token }),
+        }
+        let due = |behind: &mut Behind| (behind.flow, behind.back) == (flow, back) && behind.last <= number;
+        for behind in self.behind.extract_if(.., due).collect::<Vec<_>>() {
+            self.enter(at, flow, back, behind.token);
         }
     }
 

@@ -180,3 +180,19 @@ fn a_foreign_flow_without_a_harness_is_an_error_of_the_simulator() {
     let expected = "flows.a.host: expected none, because only a program with the crate sojourn-harness has such endpoints, got \"quinn\"";
     assert_eq!(error.to_string(), expected);
 }
+
+#[test]
+fn a_script_holds_a_packet_behind_later_ones_and_acts_at_times() {
+    let network = Dumbbell::new("10 Mbit/s", "40 ms").flow("a", "fixed").duration("1 s");
+    let harness = Harness::new(network.check().unwrap()).host("fixed", fixed(4)).on_data("a/0", 1..=1, Fate::Behind(2));
+    let (half, silent) = (Duration::from_millis(500), Duration::from_millis(700)..Duration::from_millis(800));
+    let run = harness.on_data_from("a/0", half, 1, Fate::Drop).on_data_during("a/0", silent.clone(), Fate::Drop).run().unwrap();
+    let forward = run.log.packets.iter().filter(|packet| !packet.back);
+    let of = |kind: PacketKind| forward.clone().filter(move |packet| packet.kind == kind);
+    let arrived: Vec<u64> = of(PacketKind::Arrived).take(4).map(|packet| packet.number).collect();
+    assert_eq!(arrived, [2, 3, 1, 4]);
+    let dropped: Vec<Duration> = of(PacketKind::Dropped).map(|packet| packet.at).collect();
+    let first = of(PacketKind::Sent).find(|packet| packet.at >= half).unwrap().at;
+    assert_eq!(dropped[0], first);
+    assert!(dropped.len() > 1 && dropped[1..].iter().all(|at| silent.contains(at)), "{dropped:?}");
+}

@@ -40,3 +40,9 @@ pub fn window(connection: &Connection) -> Option<u64> {
 pub fn rtt(connection: &Connection) -> Option<Duration> {
     Some(connection.rtt())
 }
+
+/// Packets declared lost, and congestion events, since the start.
+pub fn signals(connection: &Connection) -> Option<(u64, u64)> {
+    let path = connection.stats().path;
+    Some((path.lost_packets, path.congestion_events))
+}

@@ -1,42 +1,177 @@
 //! Rules of CUBIC (rfc9438).
 
-use super::{Judged, Verdict};
+use super::recovery::decrease;
+use super::view::{Fall, View};
+use super::{Judged, Law, Trial, Verdict, wide};
 use crate::log::Log;
+use crate::script::Fate;
+use std::time::Duration;
 
 /// The factor of CUBIC's window at a congestion event (rfc9438#4.6).
-const BETA: f64 = 0.7;
+pub(super) const BETA: f64 = 0.7;
+/// The factor of `W_max` with fast convergence (rfc9438#4.7).
+const FAST_CONVERGENCE: f64 = (1.0 + BETA) / 2.0;
+/// C in packets/s³ (rfc9438#5).
+const C: f64 = 0.4;
+/// The growth of `W_est` in packets a round trip (rfc9438#4.3).
+/// It holds until `W_est` reaches the window of the last event.
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// Windows change in whole packets, and one round trip late.
+const PACKETS: f64 = 2.5;
 
-/// The factor if fast convergence is applied to the window instead of `W_max` (rfc9438#4.7).
-const FAST_CONVERGENCE: f64 = BETA * (1.0 + BETA) / 2.0;
+const DECREASE: &str = "rfc9438#4.6, a congestion event reduces the window to 0.7 of it";
 
-/// The rounding of a window to whole bytes or packets, as a part of it.
-const ROUNDING: f64 = 0.02;
+/// The trials.
+pub(super) const TRIALS: &[Trial] = &[
+    Trial {
+        name: "cubic_decrease",
+        rule: DECREASE,
+        laws: &[Law::Cubic],
+        network: || wide("200 ms", "6 s"),
+        script: |harness| harness.on_data(super::FLOW, 150..=150, Fate::Drop).on_data_from(super::FLOW, SECOND, 1, Fate::Drop),
+        judge: |view, _| judge_decrease(view),
+    },
+    Trial {
+        name: "cubic_concave",
+        rule: "rfc9438#4.4, up to K the window follows C(t - K)^3 + W_max",
+        laws: &[Law::Cubic],
+        network: || wide("200 ms", "14 s"),
+        script: |harness| harness.on_data(super::FLOW, 150..=150, Fate::Drop),
+        judge: |view, _| first_curve(view, |curve, t| t <= curve.k),
+    },
+    Trial {
+        name: "cubic_convex",
+        rule: "rfc9438#4.5, after K the window follows C(t - K)^3 + W_max",
+        laws: &[Law::Cubic],
+        network: || wide("200 ms", "14 s"),
+        script: |harness| harness.on_data(super::FLOW, 150..=150, Fate::Drop),
+        judge: |view, _| first_curve(view, |curve, t| t > curve.k),
+    },
+    Trial {
+        name: "cubic_fast_convergence",
+        rule: "rfc9438#4.7, a congestion event below the last W_max sets W_max to 0.85 of the window",
+        laws: &[Law::Cubic],
+        network: || wide("200 ms", "12 s"),
+        script: |harness| harness.on_data(super::FLOW, 150..=150, Fate::Drop).on_data_from(super::FLOW, SECOND, 1, Fate::Drop),
+        judge: |view, _| fast_convergence(view),
+    },
+    Trial {
+        name: "cubic_reno_friendly",
+        rule: "rfc9438#4.3, the window grows at least as Reno's would with the same mean, 0.53 packets a round trip",
+        laws: &[Law::Cubic],
+        network: || wide("20 ms", "3 s"),
+        script: |harness| harness.on_data(super::FLOW, 100..=100, Fate::Drop),
+        judge: |view, _| reno_friendly(view),
+    },
+];
+
+/// The time of the second loss.
+const SECOND: Duration = Duration::from_millis(3500);
 
 /// Judges the reductions of a flow's window: each is to 0.7 of it (rfc9438#4.6).
-/// A reduction to at most two packets of 1500 B is persistent congestion, which another rule governs (rfc9002#7.6).
+/// A reduction to at most two packets is persistent congestion, which another rule governs (rfc9002#7.6).
 pub fn cubic_decrease(log: &Log, flow: &str) -> Judged {
-    let rule = "rfc9438#4.6, a congestion event reduces the window to 0.7 of it";
-    let windows = log.windows.get(flow).map_or(&[][..], Vec::as_slice);
-    let mut held = 0;
-    for pair in windows.windows(2) {
-        let ((_, before), (at, after)) = (pair[0], pair[1]);
-        if after >= before || after <= 3_000 {
-            continue;
-        }
-        let factor = after as f64 / before as f64;
-        if (factor - BETA).abs() > ROUNDING {
-            let cause = match (factor - FAST_CONVERGENCE).abs() <= ROUNDING {
-                true => "; that is fast convergence, which reduces W_max and not the window (rfc9438#4.7)",
-                false => "",
-            };
-            let why = format!("expected a factor of 0.700, got {factor:.3} ({before} to {after} bytes){cause}");
-            return Judged { rule, verdict: Verdict::Fail { at, why } };
-        }
-        held += 1;
+    Judged { rule: DECREASE, verdict: judge_decrease(&View::new(log, flow)) }
+}
+
+fn judge_decrease(view: &View<'_>) -> Verdict {
+    let fast = BETA * FAST_CONVERGENCE;
+    let cause = "; that is fast convergence, which reduces W_max and not the window (rfc9438#4.7)";
+    decrease(view, BETA, |factor| if (factor - fast).abs() <= 0.02 { cause } else { "" })
+}
+
+/// The window after a congestion event, in packets and seconds.
+struct Curve {
+    from: Fall,
+    w_max: f64,
+    k: f64,
+    rtt: f64,
+    /// The window after the event.
+    least: f64,
+}
+
+impl Curve {
+    fn new(view: &View<'_>, from: Fall, w_max: f64) -> Self {
+        let least = view.packets(from.after);
+        Curve { from, w_max, k: ((w_max - least).max(0.0) / C).cbrt(), rtt: view.rtt().as_secs_f64(), least }
     }
-    let verdict = match held {
-        0 => Verdict::NotApplicable(format!("the window of {flow} was never reduced")),
-        _ => Verdict::Pass(held),
-    };
-    Judged { rule, verdict }
+
+    fn cubic(&self, t: f64) -> f64 {
+        C * (t - self.k).powi(3) + self.w_max
+    }
+
+    /// The window of the Reno-friendly region.
+    /// Above the last window it grows by a packet a round trip.
+    fn friendly(&self, t: f64) -> f64 {
+        let rounds = t.max(0.0) / self.rtt;
+        let until = (self.w_max - self.least) / ALPHA;
+        self.least + ALPHA * rounds.min(until) + (rounds - until).max(0.0)
+    }
+
+    /// Compares the windows until `until` with the curve, at the times that `concerns` selects.
+    fn judge(&self, view: &View<'_>, until: Duration, concerns: impl Fn(f64) -> bool) -> Verdict {
+        let mut held = 0;
+        let step = view.rtt().max(Duration::from_millis(1));
+        let mut at = self.from.at + 2 * step;
+        while at < until {
+            let t = (at - self.from.at).as_secs_f64();
+            if concerns(t) {
+                let window = view.packets(view.window_at(at));
+                let low = self.cubic(t - 2.0 * self.rtt).max(self.least) - PACKETS;
+                let high = self.cubic(t + self.rtt).max(self.friendly(t + self.rtt)) + PACKETS;
+                if !(low..=high).contains(&window) {
+                    let why = format!(
+                        "expected {low:.1} to {high:.1} packets {t:.3} s after the event at {:.6} s, with K = {:.3} s and W_max = {:.1}, got {window:.1}",
+                        self.from.at.as_secs_f64(),
+                        self.k,
+                        self.w_max
+                    );
+                    return Verdict::Fail { at, why };
+                }
+                held += 1;
+            }
+            at += step;
+        }
+        match held {
+            0 => Verdict::NotApplicable("no window in this region".into()),
+            _ => Verdict::Pass(held),
+        }
+    }
+}
+
+fn first_curve(view: &View<'_>, concerns: impl Fn(&Curve, f64) -> bool) -> Verdict {
+    let falls = view.falls();
+    let Some(&first) = falls.first() else { return Verdict::NotApplicable("the window was never reduced".into()) };
+    let curve = Curve::new(view, first, view.packets(first.before));
+    let until = falls.get(1).map_or(view.end, |fall| fall.at);
+    curve.judge(view, until, |t| concerns(&curve, t))
+}
+
+fn fast_convergence(view: &View<'_>) -> Verdict {
+    let falls = view.falls();
+    let [first, second, ..] = falls[..] else { return Verdict::NotApplicable("the window was not reduced twice".into()) };
+    if second.before >= first.before {
+        return Verdict::NotApplicable("the window was not below W_max at its second reduction".into());
+    }
+    let curve = Curve::new(view, second, FAST_CONVERGENCE * view.packets(second.before));
+    let until = falls.get(2).map_or(view.end, |fall| fall.at);
+    curve.judge(view, until, |t| t <= curve.k + 1.0)
+}
+
+fn reno_friendly(view: &View<'_>) -> Verdict {
+    let falls = view.falls();
+    let Some(&first) = falls.first() else { return Verdict::NotApplicable("the window was never reduced".into()) };
+    let curve = Curve::new(view, first, view.packets(first.before));
+    let (step, mut at, mut held) = (view.rtt().max(Duration::from_millis(1)), first.at, 0);
+    let until = falls.get(1).map_or(view.end, |fall| fall.at);
+    while at < until {
+        // A queue of the path is empty here; 5 % are for the transmission times in a round trip.
+        let t = 0.95 * (at - first.at).as_secs_f64() - 2.0 * curve.rtt;
+        let (low, window) = (curve.friendly(t).min(curve.w_max) - PACKETS, view.packets(view.window_at(at)));
+        if window < low {
+            return Verdict::Fail { at, why: format!("expected at least {low:.1} packets, got {window:.1}") };
+        }
+        (at, held) = (at + step, held + 1);
+    }
+    Verdict::Pass(held)
 }

@@ -1,0 +1,145 @@
+//! Facts about a flow that the trials share, derived from packets and windows.
+
+use crate::endpoint::HEADERS;
+use crate::log::{Log, PacketKind};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A data packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data {
+    pub sent: Duration,
+    /// When it reached the receiver.
+    pub arrived: Option<Duration>,
+    /// When a link or the script dropped it.
+    pub dropped: Option<Duration>,
+    /// The earliest time at which it can be acknowledged.
+    /// Then the first packet that the receiver sent after its arrival reached the sender.
+    pub acked: Option<Duration>,
+    /// Its payload in bytes.
+    pub size: u64,
+    pub marked: bool,
+}
+
+impl Data {
+    /// Whether it tells the sender of congestion.
+    pub fn is_signal(&self) -> bool {
+        self.marked || self.dropped.is_some()
+    }
+}
+
+/// A decrease of the window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fall {
+    pub at: Duration,
+    pub before: u64,
+    pub after: u64,
+    /// Whether the sender counts a congestion event at this time.
+    /// For senders that count none: whether a packet was dropped or marked since the last fall.
+    pub congestion: bool,
+}
+
+/// A flow of a log.
+pub(super) struct View<'a> {
+    pub windows: &'a [(Duration, u64)],
+    pub data: Vec<Data>,
+    congestion: Option<&'a [(Duration, u64)]>,
+    /// The largest payload in bytes.
+    pub mss: u64,
+    /// The time of the last event.
+    pub end: Duration,
+}
+
+impl<'a> View<'a> {
+    pub fn new(log: &'a Log, flow: &str) -> Self {
+        let mut data = BTreeMap::new();
+        let mut acks = BTreeMap::new();
+        for packet in log.packets.iter().filter(|packet| packet.flow == flow) {
+            let size = u64::from(packet.size).saturating_sub(HEADERS as u64);
+            match (packet.back, packet.kind) {
+                (false, PacketKind::Sent) => {
+                    let sent = Data { sent: packet.at, arrived: None, dropped: None, acked: None, size, marked: false };
+                    data.insert(packet.number, sent);
+                }
+                (false, kind) => {
+                    let Some(data) = data.get_mut(&packet.number) else { continue };
+                    match kind {
+                        PacketKind::Arrived => (data.arrived, data.marked) = (data.arrived.or(Some(packet.at)), packet.marked),
+                        _ => data.dropped = Some(packet.at),
+                    }
+                }
+                (true, PacketKind::Sent) => drop(acks.insert(packet.number, (packet.at, Duration::MAX))),
+                (true, PacketKind::Arrived) => {
+                    if let Some(ack) = acks.get_mut(&packet.number) {
+                        ack.1 = packet.at;
+                    }
+                }
+                (true, PacketKind::Dropped) => {}
+            }
+        }
+        let mut data: Vec<Data> = data.into_values().collect();
+        acknowledge(&mut data, &acks.into_values().collect::<Vec<_>>());
+        let windows = log.windows.get(flow).map_or(&[][..], Vec::as_slice);
+        let congestion = log.congestion_events.get(flow).map(Vec::as_slice);
+        let mss = data.iter().map(|data| data.size).max().unwrap_or(0);
+        let end = log.packets.last().map_or(Duration::ZERO, |packet| packet.at);
+        View { windows, data, congestion, mss, end }
+    }
+
+    /// The window at a time, after all changes at that time; 0 before the first.
+    pub fn window_at(&self, at: Duration) -> u64 {
+        let later = self.windows.partition_point(|change| change.0 <= at);
+        later.checked_sub(1).map_or(0, |last| self.windows[last].1)
+    }
+
+    /// The decreases of the window.
+    pub fn falls(&self) -> Vec<Fall> {
+        let mut falls: Vec<Fall> = Vec::new();
+        for pair in self.windows.windows(2) {
+            let ((_, before), (at, after)) = (pair[0], pair[1]);
+            if after < before {
+                let last = falls.last().map_or(Duration::ZERO, |fall| fall.at);
+                let congestion = match self.congestion {
+                    Some(events) => events.iter().any(|event| event.0 == at && event.1 > 0),
+                    None => self.signals().any(|data| (last..=at).contains(&data.sent)),
+                };
+                falls.push(Fall { at, before, after, congestion });
+            }
+        }
+        falls
+    }
+
+    /// The dropped and the marked packets.
+    pub fn signals(&self) -> impl Iterator<Item = &Data> {
+        self.data.iter().filter(|data| data.is_signal())
+    }
+
+    /// The smallest time from sending a packet to its acknowledgment.
+    pub fn rtt(&self) -> Duration {
+        self.data.iter().filter_map(|data| Some(data.acked? - data.sent)).min().unwrap_or(Duration::ZERO)
+    }
+
+    /// The window in packets.
+    pub fn packets(&self, window: u64) -> f64 {
+        window as f64 / self.mss.max(1) as f64
+    }
+
+    /// Bytes that were sent from one time to another.
+    pub fn sent_between(&self, from: Duration, until: Duration) -> u64 {
+        self.data.iter().filter(|data| (from..until).contains(&data.sent)).map(|data| data.size).sum()
+    }
+}
+
+/// Sets the times of the acknowledgments of data packets.
+/// `acks` are the times at which the packets of the receiver were sent and arrived.
+fn acknowledge(data: &mut [Data], acks: &[(Duration, Duration)]) {
+    let mut earliest = vec![Duration::MAX; acks.len() + 1];
+    for (number, ack) in acks.iter().enumerate().rev() {
+        earliest[number] = ack.1.min(earliest[number + 1]);
+    }
+    for data in data {
+        let Some(arrived) = data.arrived else { continue };
+        let first = earliest[acks.partition_point(|ack| ack.0 < arrived)];
+        data.acked = (first < Duration::MAX).then_some(first);
+    }
+}

@@ -1,0 +1,135 @@
+//! The windows of the model in bytes, and its faults.
+
+use super::MSS;
+use sojourn_harness::trials::Law;
+use std::time::Duration;
+
+/// A fault of the model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    StartsWithHundred,
+    GrowsTwofold,
+    ExceedsTheWindow,
+    ReducesForEachLoss,
+    ReducesForEachMark,
+    ReducesToSixTenths,
+    AddsTwoPackets,
+    ConvergesTheWindow,
+    JumpsToTheLastWindow,
+    StaysAtTheLastWindow,
+    ForgetsFastConvergence,
+    ForgetsReno,
+    IgnoresPersistentCongestion,
+    ReducesThresholdTwice,
+    GrowsUnused,
+    CountsLostAcks,
+    LosesReordered,
+    CollapsesWhenLate,
+    Bursts,
+    ReducesLittleForMarks,
+}
+
+const PACKET: f64 = MSS as f64;
+const C: f64 = 0.4;
+
+pub struct Windows {
+    law: Law,
+    fault: Option<Fault>,
+    pub cwnd: f64,
+    pub ssthresh: f64,
+    pub events: u64,
+    /// Packets from this number on were sent after the last reduction, which was at `epoch`.
+    recovery: u64,
+    epoch: Duration,
+    w_max: f64,
+    k: f64,
+    w_est: f64,
+}
+
+impl Windows {
+    pub fn new(law: Law, fault: Option<Fault>) -> Self {
+        let initial = if fault == Some(Fault::StartsWithHundred) { 100.0 } else { 10.0 };
+        let epoch = Duration::ZERO;
+        let (cwnd, ssthresh) = (initial * PACKET, f64::INFINITY);
+        Windows { law, fault, cwnd, ssthresh, events: 0, recovery: 0, epoch, w_max: 0.0, k: 0.0, w_est: 0.0 }
+    }
+
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    fn beta(&self) -> f64 {
+        if self.law == Law::Cubic { 0.7 } else { 0.5 }
+    }
+
+    /// A packet that was sent at `sent` is acknowledged.
+    pub fn grow(&mut self, now: Duration, sent: Duration, rtt: Duration) {
+        if self.events > 0 && sent <= self.epoch {
+            return;
+        }
+        if self.cwnd < self.ssthresh {
+            self.cwnd += PACKET * if self.has(Fault::GrowsTwofold) { 2.0 } else { 1.0 };
+        } else if self.law == Law::Reno {
+            self.cwnd += PACKET * PACKET / self.cwnd * if self.has(Fault::AddsTwoPackets) { 2.0 } else { 1.0 };
+        } else {
+            self.grow_cubic(now, rtt);
+        }
+    }
+
+    fn grow_cubic(&mut self, now: Duration, rtt: Duration) {
+        let t = (now - self.epoch).as_secs_f64();
+        let cwnd = self.cwnd / PACKET;
+        let mut at = t + rtt.as_secs_f64();
+        if self.has(Fault::JumpsToTheLastWindow) {
+            at = at.max(self.k);
+        }
+        if self.has(Fault::StaysAtTheLastWindow) {
+            at = at.min(self.k);
+        }
+        let target = (C * (at - self.k).powi(3) + self.w_max).clamp(cwnd, 1.5 * cwnd);
+        let alpha = if self.w_est < self.w_max { 3.0 * 0.3 / 1.7 } else { 1.0 };
+        self.w_est += alpha / cwnd;
+        let grown = cwnd + (target - cwnd) / cwnd;
+        let friendly = !self.has(Fault::ForgetsReno) && self.w_est > grown;
+        self.cwnd = PACKET * if friendly { self.w_est } else { grown };
+    }
+
+    pub fn on_loss(&mut self, now: Duration, newest: u64, next: u64, persistent: bool) {
+        self.events += 1;
+        if newest >= self.recovery || self.has(Fault::ReducesForEachLoss) {
+            self.recovery = next;
+            let beta = if self.has(Fault::ReducesToSixTenths) { 0.6 } else { self.beta() };
+            self.reduce(now, beta);
+            if persistent && !self.has(Fault::IgnoresPersistentCongestion) {
+                if self.has(Fault::ReducesThresholdTwice) {
+                    self.ssthresh *= beta;
+                }
+                self.collapse(now);
+            }
+        }
+    }
+
+    pub fn on_mark(&mut self, now: Duration, newest: u64, next: u64) {
+        self.events += 1;
+        if newest >= self.recovery || self.has(Fault::ReducesForEachMark) {
+            self.recovery = next;
+            let beta = if self.has(Fault::ReducesLittleForMarks) { 0.9 } else { self.beta() };
+            self.reduce(now, beta);
+        }
+    }
+
+    pub fn reduce(&mut self, now: Duration, beta: f64) {
+        let cwnd = self.cwnd / PACKET;
+        let converges = self.law == Law::Cubic && cwnd < self.w_max;
+        let kept = beta * if converges && self.has(Fault::ConvergesTheWindow) { 0.85 } else { 1.0 };
+        self.w_max = cwnd * if converges && !self.has(Fault::ForgetsFastConvergence) { 0.85 } else { 1.0 };
+        (self.epoch, self.cwnd) = (now, (self.cwnd * kept).max(2.0 * PACKET));
+        (self.ssthresh, self.w_est) = (self.cwnd, self.cwnd / PACKET);
+        self.k = ((self.w_max - self.w_est).max(0.0) / C).cbrt();
+    }
+
+    /// The window after persistent congestion.
+    pub fn collapse(&mut self, now: Duration) {
+        (self.cwnd, self.epoch) = (2.0 * PACKET, now);
+    }
+}
