@@ -123,7 +123,7 @@ pub(super) const TRIALS: &[Trial] = &[
         network: || {
             let rates =
                 "{ at = \"0 s\", rate = \"5 Mbit/s\" }, { at = \"1500 ms\", silent = true }, { at = \"3500 ms\", rate = \"5 Mbit/s\" }";
-            scheduled(rates, "100 kB").duration("5 s")
+            scheduled(rates, "60 kB").duration("5 s")
         },
         script: |harness| harness,
         judge: |view, _| idle_restart(view),
