@@ -57,7 +57,8 @@ pub struct Log {
     pub packets: Vec<PacketEvent>,
     /// The congestion windows of foreign flows in bytes, at each change.
     pub windows: Changes,
-    /// Packets that the senders of foreign flows have declared lost since the start, at each change.
+    /// Packets that the senders of foreign flows have declared lost, at each change.
+    /// They count from the start.
     pub losses: Changes,
     /// Congestion events of foreign flows since the start, at each change.
     pub congestion_events: Changes,

@@ -66,7 +66,8 @@ impl<'a> Harness<'a> {
         self
     }
 
-    /// Applies a fate to the first `count` packets that the sending end of `flow` sends from a time on.
+    /// Applies a fate to the first packets that the sending end of `flow` sends from a time on.
+    /// `count` is their number.
     #[must_use]
     pub fn on_data_from(mut self, flow: &str, from: Duration, count: u64, fate: Fate) -> Self {
         let during = from..Duration::MAX;
@@ -127,7 +128,8 @@ impl<'a> Harness<'a> {
 /// A packet that a script holds back, by its time.
 type Held = (Time, u64, u32, bool);
 
-/// A packet that a script holds back until another one has entered the network, by that one's number.
+/// A packet that a script holds back until another one has entered the network.
+/// `last` is the number of that one.
 struct Behind {
     flow: u32,
     back: bool,

@@ -1,14 +1,14 @@
 //! Rules of CUBIC (rfc9438).
 
-use super::recovery::decrease;
+use super::recovery::{beta, decrease};
 use super::view::{Fall, View};
 use super::{Judged, Law, Trial, Verdict, wide};
 use crate::log::Log;
 use crate::script::Fate;
 use std::time::Duration;
 
-/// The factor of CUBIC's window at a congestion event (rfc9438#4.6).
-pub(super) const BETA: f64 = 0.7;
+/// The factor of CUBIC's window at a congestion event.
+const BETA: f64 = beta(Law::Cubic);
 /// The factor of `W_max` with fast convergence (rfc9438#4.7).
 const FAST_CONVERGENCE: f64 = (1.0 + BETA) / 2.0;
 /// C in packets/s³ (rfc9438#5).

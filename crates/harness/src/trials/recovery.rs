@@ -1,7 +1,7 @@
 //! Rules for every sender (rfc9002, rfc5681), and those of Reno.
 
 use super::view::{Data, Fall, View};
-use super::{FLOW, HOST, Law, Trial, Verdict, cubic, wide};
+use super::{FLOW, HOST, Law, Trial, Verdict, wide};
 use crate::network::Dumbbell;
 use crate::run::Harness;
 use crate::script::Fate;
@@ -160,11 +160,11 @@ fn scheduled(rates: &str, size: &str) -> Dumbbell {
     Dumbbell::new("200 Mbit/s", "40 ms").limit("20000 packets").with_flow("trial", &traffic)
 }
 
-/// The factor of a controller's window at a congestion event.
-fn beta(law: Law) -> f64 {
+/// The factor of a controller's window at a congestion event (rfc5681#3.2, rfc9438#4.6).
+pub(super) const fn beta(law: Law) -> f64 {
     match law {
         Law::Reno => 0.5,
-        Law::Cubic => cubic::BETA,
+        Law::Cubic => 0.7,
     }
 }
 
