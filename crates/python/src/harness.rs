@@ -130,7 +130,7 @@ fn state(answer: &Bound<'_, PyAny>) -> Option<State> {
     let (window, rtt, delivered, complete) = answer.extract::<(Option<f64>, Option<f64>, u64, bool)>().ok()?;
     let rtt = rtt.map(Duration::try_from_secs_f64).transpose().ok()?;
     let window = window.map(|bytes| (0.0..=1e18).contains(&bytes).then_some(bytes as u64));
-    Some(State { window: window.map_or(Some(None), |bytes| bytes.map(Some))?, rtt, delivered, complete })
+    Some(State { window: window.map_or(Some(None), |bytes| bytes.map(Some))?, rtt, delivered, complete, ..State::default() })
 }
 
 impl Endpoint for PyEndpoint {
