@@ -292,7 +292,12 @@ def test_a_comparison_is_kept_where_its_plots_fail(dumbbell: Path, here: Path, c
         error = capsys.readouterr().err
         assert error.count("note: ") == 2
         assert "note: overview: cannot be drawn: RuntimeError: no font" in error
-        assert {path.name for path in (here / "out").iterdir()} == {"runs.parquet", "summary.csv", "SHA256SUMS"}
+        assert {path.name for path in (here / "out").iterdir()} == {
+            "runs.parquet",
+            "summary.csv",
+            "table.tex",
+            "SHA256SUMS",
+        }
         assert main(["plot", "out"]) == 1
         assert capsys.readouterr().err == "error: overview: cannot be drawn: RuntimeError: no font\n"
     assert main(["plot", "out"]) == 0
@@ -307,7 +312,7 @@ def test_a_sweep_is_kept_where_its_plots_fail_or_the_disk_is_full(
     assert main(command) == 0
     assert "links.bottleneck.utilization: cannot be drawn" in capsys.readouterr().err
     kept = {path.name for path in (here / "out").iterdir()}
-    assert kept == {"runs.parquet", "summary.parquet", "summary.csv", "SHA256SUMS"}
+    assert kept == {"runs.parquet", "summary.parquet", "summary.csv", "table.tex", "SHA256SUMS"}
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
