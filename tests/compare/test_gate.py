@@ -35,6 +35,18 @@ def gate(here: Path, *require: str, more: str = "") -> str:
     return str(file)
 
 
+def test_an_error_leaves_no_verdict_of_an_earlier_gate(here, dumbbell, capsys):
+    command = ["gate", gate(here, "goodput > 4 Mbit/s"), "--out", "out", "--no-cache"]
+    assert main(command) == 0
+    assert Path("out/junit.xml").exists()
+    gate(here, "goodput not worse than absent.json")
+    assert main(command) == 2
+    assert not {"junit.xml", "gate.json"} & {path.name for path in Path("out").iterdir()}
+    gate(here, "goodput > 4 Mbit/s")
+    assert main(command) == 0
+    assert 'failures="0"' in Path("out/junit.xml").read_text()
+
+
 @pytest.mark.parametrize(
     ("condition", "verdict"),
     [

@@ -23,6 +23,9 @@ from sojourn.runs.runner import run_many
 if TYPE_CHECKING:
     from sojourn.experiments.gate import Checked, Gate
 
+VERDICTS = ("gate.json", "junit.xml")
+"""The files with the verdicts."""
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
@@ -57,6 +60,9 @@ def gate(options: GateOptions) -> None:
     from sojourn.experiments.gate import CASE, check, read_gate
 
     check_folder(options.out_dir)
+    if options.out_dir is not None:  # an earlier verdict must not stand for a gate that ends with an error
+        for name in VERDICTS:
+            (options.out_dir / name).unlink(missing_ok=True)
     check_file(options.save, "--save", options.file)
     laws = read_laws(options.law, options.controller)
     read = read_gate(options.file, options.save is not None, laws.laws)
@@ -101,8 +107,8 @@ def _save(read: Gate, found: list[Checked], data: dict[str, object], folder: Pat
     from sojourn.experiments.gate import CASE, junit
 
     with together(folder):
-        written = [write_atomic(folder / "gate.json", json.dumps(data, indent=1) + "\n")]
-        written.append(write_atomic(folder / "junit.xml", junit(read, found)))
+        written = [write_atomic(folder / VERDICTS[0], json.dumps(data, indent=1) + "\n")]
+        written.append(write_atomic(folder / VERDICTS[1], junit(read, found)))
         wrong = [each for each in found if not each.passed]
         if wrong:
             case, seed = read.cases[CASE], read.seeds[max(wrong, key=lambda each: each.violation).worst]
