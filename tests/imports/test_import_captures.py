@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import sojourn as sj
 from sojourn import _sojourn
+from sojourn.imports import captures
 from sojourn.imports.measurements import imported
 from tests.imports.test_import_file import LINK
 
@@ -398,3 +399,9 @@ def test_flows_sizes_starts_and_round_trips_of_any_capture_are_in_the_scenario(
     assert sorted(base + delay for delay in delays) == pytest.approx(
         sorted(case[1] for case in cases), rel=0.02, abs=2e-5
     )
+
+
+def test_the_speed_of_the_interface_counts_unless_far_more_was_carried():
+    """ACKs after a retransmission report several segments at once."""
+    rates = [captures._rate({"speed_bps": 20e6, "busiest_bps": busiest}) for busiest in (1e6, 23.7e6, 41e6)]
+    assert rates == [20e6, 20e6, 41e6]

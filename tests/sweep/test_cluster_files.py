@@ -31,11 +31,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *words: str | Path, **variables: str) -> str:
-    """What a command prints in the folder."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        words, cwd=folder, env={**os.environ, **variables, "PATH": path}, capture_output=True, text=True
-    )
+    """What a command prints in the folder, where `sojourn` is this one."""
+    program = folder / "bin" / "sojourn"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sojourn "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, **variables, "PATH": path}
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 

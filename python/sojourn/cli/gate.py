@@ -60,7 +60,7 @@ def gate(options: GateOptions) -> None:
     from sojourn.experiments.gate import CASE, check, read_gate
 
     check_folder(options.out_dir)
-    if options.out_dir is not None:  # an earlier verdict must not stand for a gate that ends with an error
+    if options.out_dir is not None:  # a gate that ends with an error leaves no earlier verdict
         for name in VERDICTS:
             (options.out_dir / name).unlink(missing_ok=True)
     check_file(options.save, "--save", options.file)

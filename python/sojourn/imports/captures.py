@@ -19,11 +19,12 @@ from sojourn.core.text_format import counted
 from sojourn.imports.datagrams import datagram_group, datagram_ways
 
 QUIET = 1.0  # seconds without a packet at the end of a capture after which a flow counts as complete
+SURE = 0.5  # of the measured rate: the speed of an interface below this is not believed
 LEAST_QUEUE = 20  # packets
 WAYS = ("from left to right", "from right to left")
-PACKET = 1500  # payload bytes that the option occupies with the profile "linux"
-ACCECN_OPTION = 12  # seconds, the longest run
-LONGEST = 1_000_000  # fraction of the bytes: fewer unread packets cause no note
+PACKET = 1500  # bytes of a full packet
+ACCECN_OPTION = 12  # payload bytes that the option occupies with the profile "linux"
+LONGEST = 1_000_000  # seconds, the longest run
 UNSEEN = 0.01  # of the bytes: packets that are not read and have less are not worth a note
 
 
@@ -223,8 +224,11 @@ def _quantity(rate: str) -> float:
 
 
 def _speed(way: dict[str, Any]) -> float:
-    """The speed of the interface; 0 if unknown or below the measured rate."""
-    return float(way["speed_bps"]) if way["speed_bps"] >= 0.9 * way["busiest_bps"] else 0.0
+    """The speed of the interface; 0 if unknown or far below the measured rate.
+
+    ACKs that fill a hole report more in a second than the link carried.
+    """
+    return float(way["speed_bps"]) if way["speed_bps"] >= SURE * way["busiest_bps"] else 0.0
 
 
 def _rate(way: dict[str, Any]) -> float:
