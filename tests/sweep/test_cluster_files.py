@@ -37,7 +37,8 @@ def run(folder: Path, *words: str | Path, **variables: str) -> str:
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sojourn "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, **variables, "PATH": path}
+    source = str(Path(sj.__file__).parents[1])
+    environment = {**os.environ, **variables, "PATH": path, "PYTHONPATH": source}
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
