@@ -23,7 +23,7 @@ from sojourn.runs.runner import run_many
 if TYPE_CHECKING:
     from sojourn.experiments.gate import Checked, Gate
 
-VERDICTS = ("gate.json", "junit.xml")
+DATA, JUNIT = "gate.json", "junit.xml"
 """The files with the verdicts."""
 
 
@@ -61,7 +61,7 @@ def gate(options: GateOptions) -> None:
 
     check_folder(options.out_dir)
     if options.out_dir is not None:  # a gate that ends with an error leaves no earlier verdict
-        for name in VERDICTS:
+        for name in (DATA, JUNIT):
             (options.out_dir / name).unlink(missing_ok=True)
     check_file(options.save, "--save", options.file)
     laws = read_laws(options.law, options.controller)
@@ -107,8 +107,8 @@ def _save(read: Gate, found: list[Checked], data: dict[str, object], folder: Pat
     from sojourn.experiments.gate import CASE, junit
 
     with together(folder):
-        written = [write_atomic(folder / VERDICTS[0], json.dumps(data, indent=1) + "\n")]
-        written.append(write_atomic(folder / VERDICTS[1], junit(read, found)))
+        written = [write_atomic(folder / DATA, json.dumps(data, indent=1) + "\n")]
+        written.append(write_atomic(folder / JUNIT, junit(read, found)))
         wrong = [each for each in found if not each.passed]
         if wrong:
             case, seed = read.cases[CASE], read.seeds[max(wrong, key=lambda each: each.violation).worst]

@@ -117,12 +117,7 @@ def _choice(line: Line, records: Mapping[str, Sequence[Record]]) -> tuple[Shaper
     values = {label: [what.of(record) for record in each] for label, each in records.items()}
     slow = {each.label: values[SLOW.format(each.label)] for each in shapers(line)}
     best = min(slow.values(), key=sum)
-    fastest = next(each for each in shapers(line) if _gain(slow[each.label], best) <= CLOSE)
+    fastest = next(each for each in shapers(line) if paired(slow[each.label], best).low <= CLOSE)
     gain = paired(values[NOW], values[fastest.label])
     helps = gain.low > CLOSE
     return fastest if helps else None, helps or gain.high <= CLOSE
-
-
-def _gain(before: Sequence[float], after: Sequence[float]) -> float:
-    """The smallest reduction from `before` to `after` that the paired interval contains."""
-    return paired(before, after).low

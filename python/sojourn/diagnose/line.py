@@ -20,8 +20,8 @@ class Way:
     """One direction of the line: its link with path in the scenario, rate, delay and buffer.
 
     `rate` is in bit/s, `delay` and `buffer` are in s. `buffer` is None for a scheduler with classes. `packets` is the
-    buffer's limit if that counts packets. `overhead` is that
-    of the link layer as the scenario writes it: a keyword of CAKE, a table, or None.
+    buffer's limit if that counts packets. `overhead` is that of the link layer as the scenario writes it: a keyword of
+    CAKE, a table, or None.
     """
 
     link: str
