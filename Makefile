@@ -112,9 +112,9 @@ abi-lint:
 	cp Cargo.lock hosts/linux/abi/Cargo.lock
 	CARGO_PROFILE_DEV_PANIC=abort cargo clippy --manifest-path hosts/linux/abi/Cargo.toml --target-dir target/abi-lint -- --deny warnings
 
-# Foreign stacks over the harness, each in a workspace of its own with the stack's dependencies.
+# Foreign stacks over the harness, each in a workspace of its own with the stack's dependencies and settings.
 stacks:
-	@for stack in stacks/*/; do cargo test --quiet --manifest-path $$stack/Cargo.toml --target-dir target/stacks || exit 1; done
+	@for stack in stacks/*/; do (cd $$stack && cargo test --quiet --target-dir $(CURDIR)/target/stacks) || exit 1; done
 
 # Child processes must not use make's job server, which these variables describe.
 ALONE := env -u MAKEFLAGS -u MFLAGS

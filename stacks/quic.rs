@@ -55,12 +55,15 @@ struct Quic {
     connection: Option<(ConnectionHandle, Connection)>,
     /// Datagrams that the endpoint answers without a connection.
     answers: VecDeque<Datagram>,
-    stream: Option<StreamId>,
+    /// The stream to which the client writes, or those from which the server reads.
+    streams: Vec<StreamId>,
     /// Bytes to write; `None` for data without end.
     to_write: Option<u64>,
     last: bool,
     delivered: u64,
     complete: bool,
+    /// Packets declared lost, and congestion events.
+    signals: Option<(u64, u64)>,
 }
 
 impl Quic {
@@ -71,11 +74,12 @@ impl Quic {
             client,
             connection: None,
             answers: VecDeque::new(),
-            stream: None,
+            streams: Vec::new(),
             to_write: Some(0),
             last: false,
             delivered: 0,
             complete: false,
+            signals: None,
         }
     }
 
@@ -89,17 +93,29 @@ impl Quic {
         }
         while let Some(event) = connection.poll() {
             match event {
-                Event::Connected if self.client.is_some() => self.stream = connection.streams().open(Dir::Uni),
-                Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => self.stream = connection.streams().accept(Dir::Uni),
+                Event::Connected if self.client.is_some() => self.streams.extend(connection.streams().open(Dir::Uni)),
+                Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
+                    while let Some(id) = connection.streams().accept(Dir::Uni) {
+                        self.streams.push(id);
+                    }
+                }
                 Event::Stream(StreamEvent::Finished { .. }) => self.complete = true,
                 Event::ConnectionLost { reason } => panic!("the connection is lost: {reason}"),
                 _ => {}
             }
         }
-        match (self.stream, self.client.is_some()) {
-            (Some(stream), true) => self.write_stream(stream),
-            (Some(stream), false) => self.read_stream(stream),
-            (None, _) => {}
+        self.signals = api::signals(connection);
+        for id in self.streams.clone() {
+            if self.client.is_some() { self.write_stream(id) } else { self.read_stream(id) }
+        }
+    }
+
+    /// Discards what was not yet sent. Later data goes to another stream.
+    fn discard(&mut self) {
+        let Some((_, connection)) = &mut self.connection else { return };
+        for id in std::mem::take(&mut self.streams) {
+            let _ = connection.send_stream(id).reset(0u8.into());
+            self.streams.extend(connection.streams().open(Dir::Uni));
         }
     }
 
@@ -151,6 +167,10 @@ fn datagram(transmit: &Transmit, bytes: &[u8]) -> Datagram {
 
 impl Endpoint for Quic {
     fn write(&mut self, now: Duration, bytes: Option<u64>, last: bool) {
+        if self.to_write.is_none() && bytes.is_some() {
+            self.discard();
+            self.to_write = Some(0);
+        }
         self.to_write = self.to_write.zip(bytes).map(|(left, bytes)| left + bytes);
         self.last |= last && bytes.is_some();
         if let (None, Some(config)) = (&self.connection, &self.client) {
@@ -158,6 +178,11 @@ impl Endpoint for Quic {
             self.connection = Some(connected.expect("the client can connect"));
         }
         self.drive();
+    }
+
+    fn stop(&mut self, _: Duration) {
+        self.discard();
+        self.to_write = Some(0);
     }
 
     fn receive(&mut self, now: Duration, received: Datagram) {
@@ -211,11 +236,12 @@ impl Endpoint for Quic {
 
     fn state(&self) -> State {
         let connection = self.connection.as_ref().map(|(_, connection)| connection);
-        let signals = connection.and_then(api::signals);
         State {
-            lost: signals.map(|(lost, _)| lost),
-            congestion_events: signals.map(|(_, events)| events),
+            lost: self.signals.map(|(lost, _)| lost),
+            congestion_events: self.signals.map(|(_, events)| events),
             window: connection.and_then(api::window),
+            pacing_rate: connection.and_then(api::pacing_rate),
+            bandwidth: connection.and_then(api::bandwidth),
             rtt: connection.and_then(api::rtt),
             delivered: self.delivered,
             complete: self.complete,

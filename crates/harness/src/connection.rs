@@ -106,6 +106,8 @@ impl Connection {
         let before = std::mem::replace(&mut self.told, told);
         Ok(State {
             window: told.window.filter(|_| told.window != before.window),
+            pacing_rate: told.pacing_rate.filter(|_| told.pacing_rate != before.pacing_rate),
+            bandwidth: told.bandwidth.filter(|_| told.bandwidth != before.bandwidth),
             rtt: told.rtt.filter(|_| told.rtt != before.rtt),
             lost: told.lost.filter(|_| told.lost != before.lost),
             congestion_events: told.congestion_events.filter(|_| told.congestion_events != before.congestion_events),

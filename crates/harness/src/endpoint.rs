@@ -21,6 +21,10 @@ pub struct Datagram {
 pub struct State {
     /// The congestion window in bytes; `None` if it has none.
     pub window: Option<u64>,
+    /// The pacing rate in bit/s; `None` if it has none, or does not tell.
+    pub pacing_rate: Option<u64>,
+    /// Its estimate of the path's bandwidth in bit/s; `None` if it has none, or does not tell.
+    pub bandwidth: Option<u64>,
     /// The latest sample of the round-trip time.
     pub rtt: Option<Duration>,
     /// Packets that it has declared lost since the start; `None` if it doesn't count them.
@@ -41,7 +45,8 @@ pub struct State {
 /// returns `None`, and then asks for the [`timeout`](Endpoint::timeout).
 pub trait Endpoint {
     /// The application writes data; only the sending end is asked to.
-    /// `bytes` is `None` for data without end. `last` is true if no write follows.
+    /// `bytes` is `None` for data without end, which a later write with a number ends: what was not yet sent is discarded.
+    /// `last` is true if no write follows.
     fn write(&mut self, now: Duration, bytes: Option<u64>, last: bool) {
         let _ = (now, bytes, last);
     }

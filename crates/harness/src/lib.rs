@@ -36,6 +36,7 @@
 mod connection;
 mod endpoint;
 mod error;
+mod files;
 mod log;
 mod network;
 mod packets;

@@ -1,6 +1,6 @@
 //! The result of a run: its record, its packets and its windows.
 
-use crate::endpoint::State;
+use crate::endpoint::{Ecn, State};
 use sojourn_lab::Series;
 use sojourn_scenario::record::Record;
 use std::collections::BTreeMap;
@@ -30,10 +30,17 @@ pub struct PacketEvent {
     pub number: u64,
     /// Its size on the wire in bytes.
     pub size: u16,
-    /// Whether it carries a congestion mark.
-    pub marked: bool,
+    /// Its ECN field.
+    pub ecn: Ecn,
     /// What happened.
     pub kind: PacketKind,
+}
+
+impl PacketEvent {
+    /// Whether it carries a congestion mark.
+    pub fn is_marked(&self) -> bool {
+        self.ecn == Ecn::Ce
+    }
 }
 
 /// The result of a run.
@@ -57,6 +64,10 @@ pub struct Log {
     pub packets: Vec<PacketEvent>,
     /// The congestion windows of foreign flows in bytes, at each change.
     pub windows: Changes,
+    /// The pacing rates of foreign flows in bit/s, at each change.
+    pub pacing_rates: Changes,
+    /// The bandwidths in bit/s that foreign flows estimate, at each change.
+    pub bandwidths: Changes,
     /// Packets that the senders of foreign flows have declared lost, at each change.
     /// They count from the start.
     pub losses: Changes,
@@ -65,10 +76,17 @@ pub struct Log {
 }
 
 impl Log {
+    /// Whether the endpoints sent the same packets before a time.
+    pub(crate) fn is_equal_until(&self, other: &Log, until: Duration) -> bool {
+        let sent = |packet: &&PacketEvent| packet.kind == PacketKind::Sent && packet.at < until;
+        self.packets.iter().filter(sent).eq(other.packets.iter().filter(sent))
+    }
+
     /// Records what a flow's endpoints report at `at`.
     pub(crate) fn add(&mut self, flow: &str, at: Duration, news: &State) {
-        let changes = [&mut self.windows, &mut self.losses, &mut self.congestion_events];
-        for (changes, value) in changes.into_iter().zip([news.window, news.lost, news.congestion_events]) {
+        let changes = [&mut self.windows, &mut self.pacing_rates, &mut self.bandwidths, &mut self.losses, &mut self.congestion_events];
+        let values = [news.window, news.pacing_rate, news.bandwidth, news.lost, news.congestion_events];
+        for (changes, value) in changes.into_iter().zip(values) {
             let Some(value) = value else { continue };
             match changes.get_mut(flow) {
                 Some(changes) => changes.push((at, value)),

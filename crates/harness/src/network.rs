@@ -19,6 +19,9 @@ pub struct Dumbbell {
     queue: String,
     limit: Option<String>,
     ecn: bool,
+    parameters: String,
+    changes: Vec<String>,
+    impairments: [Vec<String>; 2],
     duration: String,
     flows: String,
 }
@@ -28,13 +31,31 @@ impl Dumbbell {
     /// Half of the time passes in each direction. The queue is `droptail`, and the run takes 10 s.
     pub fn new(rate: &str, rtt: &str) -> Self {
         let [rate, rtt, queue, duration] = [rate, rtt, "droptail", "10 s"].map(String::from);
-        Dumbbell { rate, rtt, queue, limit: None, ecn: false, duration, flows: String::new() }
+        let (changes, impairments) = (Vec::new(), [Vec::new(), Vec::new()]);
+        Dumbbell {
+            rate,
+            rtt,
+            queue,
+            limit: None,
+            ecn: false,
+            parameters: String::new(),
+            changes,
+            impairments,
+            duration,
+            flows: String::new(),
+        }
     }
 
     /// Sets the queue discipline, such as "codel"; `sojourn list` shows all.
     #[must_use]
     pub fn queue(self, aqm: &str) -> Self {
         Dumbbell { queue: aqm.into(), ..self }
+    }
+
+    /// Sets parameters of the queue discipline, such as `target = "10 ms"`.
+    #[must_use]
+    pub fn parameters(self, lines: &str) -> Self {
+        Dumbbell { parameters: format!(", {lines}"), ..self }
     }
 
     /// Sets the limit of the queue, such as "100 packets".
@@ -47,6 +68,27 @@ impl Dumbbell {
     #[must_use]
     pub fn ecn(self) -> Self {
         Dumbbell { ecn: true, ..self }
+    }
+
+    /// Changes the bottleneck at a time, such as "5 s" and `rate = "1 Mbit/s"`.
+    #[must_use]
+    pub fn change(mut self, at: &str, what: &str) -> Self {
+        self.changes.push(format!("{{ at = {at:?}, {what} }}"));
+        self
+    }
+
+    /// Adds an impairment to the bottleneck, such as `kind = "loss", probability = 0.01`.
+    #[must_use]
+    pub fn impair(mut self, what: &str) -> Self {
+        self.impairments[0].push(format!("{{ {what} }}"));
+        self
+    }
+
+    /// Adds an impairment to the reverse path, which carries the ACKs.
+    #[must_use]
+    pub fn impair_acks(mut self, what: &str) -> Self {
+        self.impairments[1].push(format!("{{ {what} }}"));
+        self
     }
 
     /// Sets the length of the run, such as "30 s".
@@ -75,14 +117,19 @@ impl Dumbbell {
 
     /// The scenario as TOML.
     pub fn to_toml(&self) -> String {
-        let Dumbbell { rate, queue, duration, flows, ecn, .. } = self;
+        let Dumbbell { rate, queue, duration, flows, ecn, parameters, .. } = self;
         // The check of the scenario reports a time that cannot be read.
         let delay = parse_duration(&self.rtt).map_or_else(|_| self.rtt.clone(), |rtt| format!("{} ns", rtt.as_nanos() / 2));
         let limit = self.limit.as_ref().map_or(String::new(), |limit| format!(", limit = {limit:?}"));
         let ecn = if *ecn { ", ecn = true" } else { "" };
+        let list =
+            |name: &str, items: &[String]| if items.is_empty() { String::new() } else { format!("{name} = [{}]\n", items.join(", ")) };
+        let changes = list("changes", &self.changes);
+        let [forward, back] = [0, 1].map(|way| list("impairments", &self.impairments[way]));
         format!(
             "duration = {duration:?}\n\n[[links]]\nname = \"bottleneck\"\nfrom = \"a\"\nto = \"b\"\nrate = {rate:?}\n\
-             delay = {delay:?}\nqueue = {{ aqm = {queue:?}{limit}{ecn} }}\n\n[[links]]\nname = \"reverse\"\nfrom = \"b\"\nto = \"a\"\ndelay = {delay:?}\n{flows}"
+             delay = {delay:?}\nqueue = {{ aqm = {queue:?}{limit}{ecn}{parameters} }}\n{changes}{forward}\n\
+             [[links]]\nname = \"reverse\"\nfrom = \"b\"\nto = \"a\"\ndelay = {delay:?}\n{back}{flows}"
         )
     }
 

@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::log::{Log, PacketEvent, PacketKind, Run};
 use crate::packets::Packets;
 use crate::script::{Fate, Numbered, Rule, Script};
-use sojourn_aqm::Ecn;
 use sojourn_lab::ForeignRun;
 use sojourn_scenario::Checked;
 use sojourn_sim::{ForeignAction, ForeignEvent, ForeignPacket};
@@ -273,7 +272,7 @@ impl Running {
         let Some(connection) = self.connections.get(&packet.flow) else { return };
         let &ForeignPacket { back, size, ecn, token, .. } = packet;
         let at = Duration::from_nanos(at.as_nanos());
-        self.log.packets.push(PacketEvent { at, flow: connection.name.clone(), back, number: token, size, marked: ecn == Ecn::Ce, kind });
+        self.log.packets.push(PacketEvent { at, flow: connection.name.clone(), back, number: token, size, ecn, kind });
     }
 
     fn finish(self) -> Result<Run, Error> {

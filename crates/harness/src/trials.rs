@@ -3,7 +3,9 @@
 //! [`run`] runs all of them against a stack, and [`one`] runs one by its name. A trial passes, fails with the first time at which its rule
 //! is broken, or does not apply.
 
+mod bbr;
 mod cubic;
+mod l4s;
 mod recovery;
 mod view;
 
@@ -15,6 +17,7 @@ use crate::log::Run;
 use crate::network::Dumbbell;
 use crate::run::Harness;
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 use view::View;
 
@@ -67,6 +70,10 @@ pub enum Law {
     Reno,
     /// CUBIC (rfc9438).
     Cubic,
+    /// BBR version 3 (draft-ietf-ccwg-bbr).
+    Bbr,
+    /// A scalable controller, such as Prague (rfc9331#4).
+    Scalable,
 }
 
 /// The flow of a trial, and the name of its host.
@@ -83,7 +90,27 @@ pub struct Trial {
     laws: &'static [Law],
     network: fn() -> Dumbbell,
     script: fn(Harness<'_>) -> Harness<'_>,
+    /// Changes of the network that depend on a run before.
+    /// An example is an outage in a certain phase of the sender.
+    steps: &'static [Step],
     judge: fn(&View<'_>, Law) -> Verdict,
+}
+
+/// A change of the network, from what a run over it has shown.
+/// It returns the time from which the change has an effect.
+type Step = fn(Dumbbell, &View<'_>) -> Result<(Dumbbell, Duration), Broken>;
+
+/// A condition that does not hold.
+#[derive(Clone, PartialEq, Debug)]
+struct Broken {
+    at: Duration,
+    why: String,
+}
+
+impl From<Broken> for Verdict {
+    fn from(broken: Broken) -> Verdict {
+        Verdict::Fail { at: broken.at, why: broken.why }
+    }
 }
 
 impl Trial {
@@ -92,25 +119,48 @@ impl Trial {
         self.laws.is_empty() || self.laws.contains(&law)
     }
 
-    /// Runs a stack over the network of this trial.
-    ///
-    /// # Errors
-    /// An endpoint breaks a rule of the harness.
-    pub fn log(&self, make: &dyn Fn(&FlowInfo) -> Pair) -> Result<Run, Error> {
-        (self.script)(Harness::new((self.network)().check()?).host(HOST, make)).run()
-    }
-
     /// Runs a stack with this controller, and judges it.
     /// A run that ends early fails the trial.
     pub fn run(&self, law: Law, make: &dyn Fn(&FlowInfo) -> Pair) -> Judged {
-        let verdict = match self.concerns(law) {
-            false => Verdict::NotApplicable(format!("not a rule of {law:?}")),
+        self.judged(law, make).0
+    }
+
+    fn judged(&self, law: Law, make: &dyn Fn(&FlowInfo) -> Pair) -> (Judged, Option<Run>) {
+        let (verdict, run) = match self.concerns(law) {
+            false => (Verdict::NotApplicable(format!("not a rule of {law:?}")), None),
             true => match self.log(make) {
-                Ok(run) => self.judge(law, &run),
-                Err(error) => Verdict::Fail { at: Duration::ZERO, why: format!("the run ends early: {error}") },
+                Ok(run) => (self.judge(law, &run), Some(run)),
+                Err(verdict) => (verdict, None),
             },
         };
-        Judged { rule: self.rule, verdict }
+        (Judged { rule: self.rule, verdict }, run)
+    }
+
+    /// Runs a stack over the network of this trial.
+    /// A trial with steps takes a run for each before the last.
+    ///
+    /// # Errors
+    /// The verdict on a run that ends early, or that never comes to where a step applies.
+    pub fn log(&self, make: &dyn Fn(&FlowInfo) -> Pair) -> Result<Run, Verdict> {
+        let mut network = (self.network)();
+        let mut run = self.over(&network, make)?;
+        for step in self.steps {
+            let (next, from) = step(network, &View::new(&run.log, FLOW))?;
+            network = next;
+            let again = self.over(&network, make)?;
+            if !run.log.is_equal_until(&again.log, from) {
+                let why =
+                    format!("two runs of the stack differ before {:.3} s: its random numbers must come from the seed", from.as_secs_f64());
+                return Err(Verdict::NotApplicable(why));
+            }
+            run = again;
+        }
+        Ok(run)
+    }
+
+    fn over(&self, network: &Dumbbell, make: &dyn Fn(&FlowInfo) -> Pair) -> Result<Run, Verdict> {
+        let run = || (self.script)(Harness::new(network.check()?).host(HOST, make)).run();
+        run().map_err(|error: Error| Verdict::Fail { at: Duration::ZERO, why: format!("the run ends early: {error}") })
     }
 
     /// Judges a run over the network of this trial.
@@ -121,17 +171,38 @@ impl Trial {
 
 /// All trials.
 pub fn all() -> impl Iterator<Item = &'static Trial> {
-    recovery::TRIALS.iter().chain(cubic::TRIALS)
+    recovery::TRIALS.iter().chain(cubic::TRIALS).chain(bbr::TRIALS).chain(l4s::TRIALS)
 }
 
-/// Runs all trials against a stack with this controller; returns their names and results.
+/// Runs all trials that concern a controller; returns their names and results.
 pub fn run(law: Law, make: &dyn Fn(&FlowInfo) -> Pair) -> Vec<(&'static str, Judged)> {
-    all().map(|trial| (trial.name, trial.run(law, make))).collect()
+    all().filter(|trial| trial.concerns(law)).map(|trial| (trial.name, trial.run(law, make))).collect()
 }
 
 /// Runs the trial of this name; `None` if there is no such trial.
 pub fn one(name: &str, law: Law, make: &dyn Fn(&FlowInfo) -> Pair) -> Option<Judged> {
     all().find(|trial| trial.name == name).map(|trial| trial.run(law, make))
+}
+
+/// Runs the trial of this name, and writes its run to `target/trials` if it fails.
+///
+/// # Panics
+/// The trial fails, or there is none of this name.
+pub fn check(name: &str, law: Law, make: &dyn Fn(&FlowInfo) -> Pair) {
+    let trial = all().find(|trial| trial.name == name).unwrap_or_else(|| {
+        let names: Vec<&str> = all().map(|trial| trial.name).collect();
+        panic!("expected a trial, one of {}, got {name:?}", names.join(", "))
+    });
+    let (judged, run) = trial.judged(law, make);
+    if !judged.holds() {
+        let files = run.map(|run| run.save(Path::new("target/trials"), name));
+        let files = match files {
+            Some(Ok([capture, log])) => format!("; see {} and {}", capture.display(), log.display()),
+            Some(Err(error)) => format!("; its run cannot be written: {error}"),
+            None => String::new(),
+        };
+        panic!("{name}: {judged}{files}");
+    }
 }
 
 /// A path without congestion of its own: all losses and marks are those of the script.

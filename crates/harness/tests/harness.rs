@@ -106,7 +106,7 @@ fn a_script_drops_marks_and_delays_the_packets_that_it_names() {
     let run = harness.on_data("a/0", 3..=3, Fate::Delay(Duration::from_millis(100))).run().unwrap();
     let of = |number: u64, kind: PacketKind| run.log.packets.iter().find(|packet| packet.number == number && packet.kind == kind);
     assert!(of(1, PacketKind::Dropped).is_some() && of(1, PacketKind::Arrived).is_none());
-    assert!(of(2, PacketKind::Arrived).unwrap().marked && !of(4, PacketKind::Arrived).unwrap().marked);
+    assert!(of(2, PacketKind::Arrived).unwrap().is_marked() && !of(4, PacketKind::Arrived).unwrap().is_marked());
     let late = of(3, PacketKind::Arrived).unwrap().at;
     assert!(late >= Duration::from_millis(120), "100 ms of the script and 20 ms of the path, got {late:?}");
 }

@@ -24,8 +24,13 @@ fn a_sender_with_the_rules_of_cubic_passes_all_trials_of_cubic() {
 }
 
 #[test]
+fn a_sender_with_the_rules_of_a_scalable_controller_passes_all_of_its_trials() {
+    assert_eq!(not_passed(Law::Scalable, None), Vec::<String>::new());
+}
+
+#[test]
 fn a_planted_fault_fails_the_trial_of_its_rule() {
-    let faults: [(Law, Fault, &str); 20] = [
+    let faults: [(Law, Fault, &str); 27] = [
         (Law::Reno, Fault::StartsWithHundred, "initial_window"),
         (Law::Reno, Fault::GrowsTwofold, "slow_start_growth"),
         (Law::Reno, Fault::ExceedsTheWindow, "flight_within_window"),
@@ -45,7 +50,14 @@ fn a_planted_fault_fails_the_trial_of_its_rule() {
         (Law::Cubic, Fault::JumpsToTheLastWindow, "cubic_concave"),
         (Law::Cubic, Fault::StaysAtTheLastWindow, "cubic_convex"),
         (Law::Cubic, Fault::ForgetsFastConvergence, "cubic_fast_convergence"),
+        (Law::Cubic, Fault::LosesIncrements, "cubic_increments"),
+        (Law::Cubic, Fault::TakesKFromTheLastWindow, "cubic_fast_convergence"),
         (Law::Cubic, Fault::ForgetsReno, "cubic_reno_friendly"),
+        (Law::Scalable, Fault::SendsEct0, "l4s_identifier"),
+        (Law::Scalable, Fault::HalvesForMarks, "l4s_signals"),
+        (Law::Scalable, Fault::IgnoresLoss, "l4s_loss"),
+        (Law::Scalable, Fault::TakesClassicMarksForOwn, "l4s_fallback"),
+        (Law::Scalable, Fault::LosesReordered, "l4s_reordering"),
     ];
     for (law, fault, name) in faults {
         let judged = trials::one(name, law, &model(law, Some(fault))).unwrap();

@@ -258,7 +258,7 @@ fn columns<'py>(py: Python<'py>, log: &Log) -> PyResult<(Bound<'py, PyDict>, Bou
     packets.set_item("back", of.iter().map(|packet| packet.back).collect::<Vec<_>>().into_pyarray(py))?;
     packets.set_item("number", of.iter().map(|packet| packet.number).collect::<Vec<_>>().into_pyarray(py))?;
     packets.set_item("size_bytes", of.iter().map(|packet| packet.size).collect::<Vec<_>>().into_pyarray(py))?;
-    packets.set_item("marked", of.iter().map(|packet| packet.marked).collect::<Vec<_>>().into_pyarray(py))?;
+    packets.set_item("marked", of.iter().map(|packet| packet.is_marked()).collect::<Vec<_>>().into_pyarray(py))?;
     packets.set_item("event", of.iter().map(kind).collect::<Vec<_>>())?;
     for (flow, changes) in &log.windows {
         let table = PyDict::new(py);

@@ -171,7 +171,10 @@ class Client(_End):
     def write(self, now: float, size: int | None, last: bool) -> None:
         """See `Endpoint`."""
         self.at(now)
-        self.connected()
+        connection = self.connected()
+        if self.endless and size is not None:
+            connection.reset_stream(self.stream, 0)
+            self.stream, self.endless, self.written = connection.get_next_available_stream_id(), False, self.sent_bytes
         self.endless |= size is None
         self.left += size or 0
         self.last |= last and size is not None

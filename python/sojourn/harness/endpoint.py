@@ -56,7 +56,8 @@ class Endpoint:
     def write(self, now: float, size: int | None, last: bool) -> None:
         """The application writes `size` bytes; None is data without end.
 
-        `last` is True if no write follows. Only the sending end is called.
+        A later write with a number ends data without end: what was not yet sent is discarded. `last` is True if no
+        write follows. Only the sending end is called.
         """
 
     def stop(self, now: float) -> None:

@@ -45,7 +45,18 @@ pub fn rtt(connection: &Connection) -> Option<Duration> {
     connection.rtt(PathId::ZERO)
 }
 
-/// Packets declared lost, and congestion events, since the start. noq-proto counts them, but returns them only from `&mut`.
-pub fn signals(_: &Connection) -> Option<(u64, u64)> {
-    None
+/// The pacing rate in bit/s, if the controller has one.
+pub fn pacing_rate(connection: &Connection) -> Option<u64> {
+    Some(8 * connection.congestion_state(PathId::ZERO)?.metrics().pacing_rate?)
+}
+
+/// The estimated bandwidth in bit/s, if the controller has one.
+pub fn bandwidth(connection: &Connection) -> Option<u64> {
+    connection.congestion_state(PathId::ZERO)?.metrics().bandwidth_estimate
+}
+
+/// Packets declared lost, and congestion events, since the start.
+pub fn signals(connection: &mut Connection) -> Option<(u64, u64)> {
+    let path = connection.path_stats(PathId::ZERO)?;
+    Some((path.lost_packets, path.congestion_events))
 }

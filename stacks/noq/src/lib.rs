@@ -3,5 +3,14 @@
 mod api;
 #[path = "../../quic.rs"]
 mod quic;
+mod random;
 
-pub use quic::pair;
+use noq_proto::TransportConfig;
+use sojourn_harness::{FlowInfo, Pair};
+
+/// Both ends of a connection, with this configuration of their transport.
+/// All random numbers of the stack follow from the seed of the flow.
+pub fn pair(flow: &FlowInfo, transport: TransportConfig) -> Pair {
+    random::reseed(flow);
+    quic::pair(flow, transport)
+}

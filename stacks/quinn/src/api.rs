@@ -41,8 +41,18 @@ pub fn rtt(connection: &Connection) -> Option<Duration> {
     Some(connection.rtt())
 }
 
+/// Its controllers have no pacing rate: quinn-proto paces by 1.25 windows a round trip.
+pub fn pacing_rate(_: &Connection) -> Option<u64> {
+    None
+}
+
+/// Its BBR does not tell the bandwidth.
+pub fn bandwidth(_: &Connection) -> Option<u64> {
+    None
+}
+
 /// Packets declared lost, and congestion events, since the start.
-pub fn signals(connection: &Connection) -> Option<(u64, u64)> {
+pub fn signals(connection: &mut Connection) -> Option<(u64, u64)> {
     let path = connection.stats().path;
     Some((path.lost_packets, path.congestion_events))
 }

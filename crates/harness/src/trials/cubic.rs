@@ -16,6 +16,8 @@ const C: f64 = 0.4;
 /// The growth of `W_est` in packets a round trip (rfc9438#4.3).
 /// It holds until `W_est` reaches the window of the last event.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// The part of the increments that rounding to whole bytes may cost.
+const INCREMENTS: f64 = 0.02;
 /// Windows change in whole packets, and one round trip late.
 const PACKETS: f64 = 2.5;
 
@@ -29,6 +31,7 @@ pub(super) const TRIALS: &[Trial] = &[
         laws: &[Law::Cubic],
         network: || wide("200 ms", "6 s"),
         script: |harness| harness.on_data(super::FLOW, 150..=150, Fate::Drop).on_data_from(super::FLOW, SECOND, 1, Fate::Drop),
+        steps: &[],
         judge: |view, _| judge_decrease(view),
     },
     Trial {
@@ -37,6 +40,7 @@ pub(super) const TRIALS: &[Trial] = &[
         laws: &[Law::Cubic],
         network: || wide("200 ms", "14 s"),
         script: |harness| harness.on_data(super::FLOW, 150..=150, Fate::Drop),
+        steps: &[],
         judge: |view, _| first_curve(view, |curve, t| t <= curve.k),
     },
     Trial {
@@ -45,7 +49,17 @@ pub(super) const TRIALS: &[Trial] = &[
         laws: &[Law::Cubic],
         network: || wide("200 ms", "14 s"),
         script: |harness| harness.on_data(super::FLOW, 150..=150, Fate::Drop),
+        steps: &[],
         judge: |view, _| first_curve(view, |curve, t| t > curve.k),
+    },
+    Trial {
+        name: "cubic_increments",
+        rule: "rfc9438#4.4, each acknowledged packet adds (target - cwnd) / cwnd packets, and no part of that is lost",
+        laws: &[Law::Cubic],
+        network: || wide("200 ms", "14 s"),
+        script: |harness| harness.on_data(super::FLOW, 150..=150, Fate::Drop),
+        steps: &[],
+        judge: |view, _| increments(view),
     },
     Trial {
         name: "cubic_fast_convergence",
@@ -53,6 +67,7 @@ pub(super) const TRIALS: &[Trial] = &[
         laws: &[Law::Cubic],
         network: || wide("200 ms", "12 s"),
         script: |harness| harness.on_data(super::FLOW, 150..=150, Fate::Drop).on_data_from(super::FLOW, SECOND, 1, Fate::Drop),
+        steps: &[],
         judge: |view, _| fast_convergence(view),
     },
     Trial {
@@ -61,6 +76,7 @@ pub(super) const TRIALS: &[Trial] = &[
         laws: &[Law::Cubic],
         network: || wide("20 ms", "3 s"),
         script: |harness| harness.on_data(super::FLOW, 100..=100, Fate::Drop),
+        steps: &[],
         judge: |view, _| reno_friendly(view),
     },
 ];
@@ -147,6 +163,30 @@ fn first_curve(view: &View<'_>, concerns: impl Fn(&Curve, f64) -> bool) -> Verdi
     curve.judge(view, until, |t| concerns(&curve, t))
 }
 
+/// The growth after K against the sum of all increments.
+/// They are computed from the sender's own windows.
+fn increments(view: &View<'_>) -> Verdict {
+    let falls = view.falls();
+    let Some(&first) = falls.first() else { return Verdict::NotApplicable("the window was never reduced".into()) };
+    let curve = Curve::new(view, first, view.packets(first.before));
+    let from = first.at + Duration::from_secs_f64(curve.k);
+    let until = falls.get(1).map_or(view.end, |fall| fall.at);
+    let mut due = 0.0;
+    for at in view.data.iter().filter_map(|data| data.acked).filter(|at| (from..until).contains(at)) {
+        let window = view.packets(view.window_at(at - Duration::from_nanos(1)));
+        let target = curve.cubic((at - first.at).as_secs_f64() + curve.rtt).clamp(window, 1.5 * window);
+        due += (target - window) / window;
+    }
+    let grown = view.packets(view.window_at(until)) - view.packets(view.window_at(from));
+    match grown >= (1.0 - INCREMENTS) * due - 1.0 {
+        true => Verdict::Pass(1),
+        false => Verdict::Fail {
+            at: until,
+            why: format!("expected growth by {due:.1} packets since {:.3} s, got {grown:.1}", from.as_secs_f64()),
+        },
+    }
+}
+
 fn fast_convergence(view: &View<'_>) -> Verdict {
     let falls = view.falls();
     let [first, second, ..] = falls[..] else { return Verdict::NotApplicable("the window was not reduced twice".into()) };
@@ -155,7 +195,16 @@ fn fast_convergence(view: &View<'_>) -> Verdict {
     }
     let curve = Curve::new(view, second, FAST_CONVERGENCE * view.packets(second.before));
     let until = falls.get(2).map_or(view.end, |fall| fall.at);
-    curve.judge(view, until, |t| t <= curve.k + 1.0)
+    let verdict = curve.judge(view, until, |t| t <= curve.k + 1.0);
+    // RFC 8312 computes K from W_max alone, as if the window after the event were 0.7 of it.
+    let old = Curve { k: ((1.0 - BETA) * curve.w_max / C).cbrt(), ..curve };
+    match (verdict, old.judge(view, until, |t| t <= old.k + 1.0)) {
+        (Verdict::Fail { at, why }, Verdict::Pass(_)) => {
+            let why = format!("{why}; that is K = {:.3} s, from W_max and not from the window after the event (rfc9438#4.2)", old.k);
+            Verdict::Fail { at, why }
+        }
+        (verdict, _) => verdict,
+    }
 }
 
 fn reno_friendly(view: &View<'_>) -> Verdict {

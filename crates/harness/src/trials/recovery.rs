@@ -16,6 +16,9 @@ const OUTAGE: std::ops::Range<Duration> = Duration::from_millis(2000)..Duration:
 /// The end of the pause of the idle application.
 const RESUMED: Duration = Duration::from_millis(3500);
 
+/// The controllers whose windows RFC 9002 rules.
+const CLASSIC: &[Law] = &[Law::Reno, Law::Cubic];
+
 const ONCE: &str = "rfc9002#7.3.2, the window is reduced once for all signals of a round trip";
 
 /// The trials.
@@ -26,6 +29,7 @@ pub(super) const TRIALS: &[Trial] = &[
         laws: &[],
         network: || wide("40 ms", "1 s"),
         script: |harness| harness,
+        steps: &[],
         judge: |view, _| initial_window(view),
     },
     Trial {
@@ -34,6 +38,7 @@ pub(super) const TRIALS: &[Trial] = &[
         laws: &[],
         network: || wide("40 ms", "1 s"),
         script: first_loss,
+        steps: &[],
         judge: |view, _| slow_start(view),
     },
     Trial {
@@ -42,14 +47,16 @@ pub(super) const TRIALS: &[Trial] = &[
         laws: &[],
         network: || wide("40 ms", "3 s"),
         script: first_loss,
+        steps: &[],
         judge: |view, _| flight(view),
     },
     Trial {
         name: "one_reduction_a_round_trip",
         rule: ONCE,
-        laws: &[],
+        laws: CLASSIC,
         network: || wide("40 ms", "2 s"),
         script: |harness| (150..158).fold(harness, |harness, n| harness.on_data(FLOW, 2 * n..=2 * n, Fate::Drop)),
+        steps: &[],
         judge: |view, _| once(view),
     },
     Trial {
@@ -58,6 +65,7 @@ pub(super) const TRIALS: &[Trial] = &[
         laws: &[Law::Reno],
         network: || wide("40 ms", "3 s"),
         script: |harness| first_loss(harness).on_data_from(FLOW, Duration::from_secs(2), 1, Fate::Drop),
+        steps: &[],
         judge: |view, _| decrease(view, 0.5, |_| ""),
     },
     Trial {
@@ -66,54 +74,61 @@ pub(super) const TRIALS: &[Trial] = &[
         laws: &[Law::Reno],
         network: || wide("40 ms", "4 s"),
         script: first_loss,
+        steps: &[],
         judge: |view, _| reno_growth(view),
     },
     Trial {
         name: "persistent_congestion_window",
         rule: "rfc9002#7.6.2, persistent congestion reduces the window to 2 packets",
-        laws: &[],
+        laws: CLASSIC,
         network: || wide("40 ms", "6 s"),
         script: outage,
+        steps: &[],
         judge: |view, _| persistent_window(view),
     },
     Trial {
         name: "persistent_congestion_ssthresh",
         rule: "rfc9002#7.6.2, rfc9438#4.8, persistent congestion reduces ssthresh once",
-        laws: &[],
+        laws: CLASSIC,
         network: || wide("40 ms", "6 s"),
         script: outage,
+        steps: &[],
         judge: persistent_ssthresh,
     },
     Trial {
         name: "app_limited",
         rule: "rfc9002#7.8, the window does not grow while the sender does not use half of it",
-        laws: &[],
+        laws: CLASSIC,
         network: || scheduled("{ at = \"0 s\", rate = \"1 Mbit/s\" }", "1000 B").duration("5 s"),
         script: |harness| harness,
+        steps: &[],
         judge: |view, _| app_limited(view),
     },
     Trial {
         name: "lost_acks",
         rule: "rfc9002#7, a lost ACK is no congestion: the window is not reduced",
-        laws: &[],
+        laws: CLASSIC,
         network: || wide("40 ms", "1 s"),
         script: |harness| (10..200).fold(harness, |harness, n| harness.on_acks(FLOW, 2 * n..=2 * n, Fate::Drop)),
+        steps: &[],
         judge: |view, _| undisturbed(view),
     },
     Trial {
         name: "reordering",
         rule: "rfc9002#6.1.1, a packet that two later ones overtake is not lost",
-        laws: &[],
+        laws: CLASSIC,
         network: || wide("40 ms", "1 s"),
         script: |harness| harness.on_data(FLOW, 150..=150, Fate::Behind(2)),
+        steps: &[],
         judge: |view, _| undisturbed(view),
     },
     Trial {
         name: "late_packet",
         rule: "rfc9002#7.3.2, one late packet reduces the window at most once, and not to 2 packets",
-        laws: &[],
+        laws: CLASSIC,
         network: || wide("40 ms", "2 s"),
         script: |harness| harness.on_data(FLOW, 150..=150, Fate::Delay(Duration::from_millis(100))),
+        steps: &[],
         judge: |view, _| late_packet(view),
     },
     Trial {
@@ -126,22 +141,25 @@ pub(super) const TRIALS: &[Trial] = &[
             scheduled(rates, "60 kB").duration("5 s")
         },
         script: |harness| harness,
+        steps: &[],
         judge: |view, _| idle_restart(view),
     },
     Trial {
         name: "mark_reduces",
         rule: "rfc9002#7.1, a mark reduces the window as a loss does",
-        laws: &[Law::Reno, Law::Cubic],
+        laws: CLASSIC,
         network: || wide("40 ms", "3 s"),
         script: |harness| harness.on_data(FLOW, 150..=150, Fate::Mark),
+        steps: &[],
         judge: |view, law| decrease(view, beta(law), |_| ""),
     },
     Trial {
         name: "marks_reduce_once_a_round_trip",
         rule: ONCE,
-        laws: &[],
+        laws: CLASSIC,
         network: || wide("40 ms", "2 s"),
         script: |harness| (150..158).fold(harness, |harness, n| harness.on_data(FLOW, 2 * n..=2 * n, Fate::Mark)),
+        steps: &[],
         judge: |view, _| once(view),
     },
 ];
@@ -164,7 +182,7 @@ fn scheduled(rates: &str, size: &str) -> Dumbbell {
 pub(super) const fn beta(law: Law) -> f64 {
     match law {
         Law::Reno => 0.5,
-        Law::Cubic => 0.7,
+        Law::Cubic | Law::Bbr | Law::Scalable => 0.7,
     }
 }
 
@@ -360,7 +378,7 @@ fn app_limited(view: &View<'_>) -> Verdict {
 }
 
 /// Nothing that concerns data happens, so the window never falls.
-fn undisturbed(view: &View<'_>) -> Verdict {
+pub(super) fn undisturbed(view: &View<'_>) -> Verdict {
     if view.windows.is_empty() {
         return no_window();
     }

@@ -1,6 +1,6 @@
 //! Facts about a flow that the trials share, derived from packets and windows.
 
-use crate::endpoint::HEADERS;
+use crate::endpoint::{Ecn, HEADERS};
 use crate::log::{Log, PacketKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,6 +19,8 @@ pub(super) struct Data {
     /// Its payload in bytes.
     pub size: u64,
     pub marked: bool,
+    /// The ECN field with which it was sent.
+    pub ecn: Ecn,
 }
 
 impl Data {
@@ -42,6 +44,8 @@ pub(super) struct Fall {
 /// A flow of a log.
 pub(super) struct View<'a> {
     pub windows: &'a [(Duration, u64)],
+    pub pacing_rates: &'a [(Duration, u64)],
+    pub bandwidths: &'a [(Duration, u64)],
     pub data: Vec<Data>,
     congestion: Option<&'a [(Duration, u64)]>,
     /// The largest payload in bytes.
@@ -58,13 +62,13 @@ impl<'a> View<'a> {
             let size = u64::from(packet.size).saturating_sub(HEADERS as u64);
             match (packet.back, packet.kind) {
                 (false, PacketKind::Sent) => {
-                    let sent = Data { sent: packet.at, arrived: None, dropped: None, acked: None, size, marked: false };
+                    let sent = Data { sent: packet.at, arrived: None, dropped: None, acked: None, size, marked: false, ecn: packet.ecn };
                     data.insert(packet.number, sent);
                 }
                 (false, kind) => {
                     let Some(data) = data.get_mut(&packet.number) else { continue };
                     match kind {
-                        PacketKind::Arrived => (data.arrived, data.marked) = (data.arrived.or(Some(packet.at)), packet.marked),
+                        PacketKind::Arrived => (data.arrived, data.marked) = (data.arrived.or(Some(packet.at)), packet.is_marked()),
                         _ => data.dropped = Some(packet.at),
                     }
                 }
@@ -80,16 +84,56 @@ impl<'a> View<'a> {
         let mut data: Vec<Data> = data.into_values().collect();
         acknowledge(&mut data, &acks.into_values().collect::<Vec<_>>());
         let windows = log.windows.get(flow).map_or(&[][..], Vec::as_slice);
+        let pacing_rates = log.pacing_rates.get(flow).map_or(&[][..], Vec::as_slice);
+        let bandwidths = log.bandwidths.get(flow).map_or(&[][..], Vec::as_slice);
         let congestion = log.congestion_events.get(flow).map(Vec::as_slice);
         let mss = data.iter().map(|data| data.size).max().unwrap_or(0);
         let end = log.packets.last().map_or(Duration::ZERO, |packet| packet.at);
-        View { windows, data, congestion, mss, end }
+        View { windows, pacing_rates, bandwidths, data, congestion, mss, end }
     }
 
     /// The window at a time, after all changes at that time; 0 before the first.
     pub fn window_at(&self, at: Duration) -> u64 {
-        let later = self.windows.partition_point(|change| change.0 <= at);
-        later.checked_sub(1).map_or(0, |last| self.windows[last].1)
+        value_at(self.windows, at)
+    }
+
+    /// The pacing rate in bit/s at a time; 0 before the first.
+    pub fn pacing_rate_at(&self, at: Duration) -> u64 {
+        value_at(self.pacing_rates, at)
+    }
+
+    /// The estimated bandwidth in bit/s at a time; 0 before the first.
+    pub fn bandwidth_at(&self, at: Duration) -> u64 {
+        value_at(self.bandwidths, at)
+    }
+
+    /// Bytes of data on the wire that arrived from one time to another.
+    pub fn arrived_between(&self, from: Duration, until: Duration) -> u64 {
+        let arrived = self.data.iter().filter(|data| data.arrived.is_some_and(|at| (from..until).contains(&at)));
+        arrived.map(|data| data.size + HEADERS as u64).sum()
+    }
+
+    /// Bytes of data that were sent and neither acknowledged nor dropped.
+    pub fn in_flight(&self, at: Duration) -> u64 {
+        let flying = |data: &&Data| data.sent <= at && data.acked.or(data.dropped).is_none_or(|end| end > at);
+        self.data.iter().filter(flying).map(|data| data.size).sum()
+    }
+
+    /// The round trip of the first packet from a time on that is acknowledged.
+    pub fn rtt_at(&self, at: Duration) -> Duration {
+        let acked = self.data.iter().filter(|data| data.sent >= at).find_map(|data| Some(data.acked? - data.sent));
+        acked.unwrap_or_else(|| self.rtt())
+    }
+
+    /// The rounds from one time to another: each lasts until a packet sent in it is acknowledged.
+    pub fn rounds(&self, from: Duration, until: Duration) -> usize {
+        let (mut at, mut rounds) = (from, 0);
+        while at < until {
+            let first = self.data.iter().filter(|data| data.sent >= at).find_map(|data| data.acked);
+            let Some(acked) = first.filter(|acked| *acked > at) else { break };
+            (at, rounds) = (acked, rounds + 1);
+        }
+        rounds
     }
 
     /// The decreases of the window.
@@ -128,6 +172,11 @@ impl<'a> View<'a> {
     pub fn sent_between(&self, from: Duration, until: Duration) -> u64 {
         self.data.iter().filter(|data| (from..until).contains(&data.sent)).map(|data| data.size).sum()
     }
+}
+
+fn value_at(changes: &[(Duration, u64)], at: Duration) -> u64 {
+    let later = changes.partition_point(|change| change.0 <= at);
+    later.checked_sub(1).map_or(0, |last| changes[last].1)
 }
 
 /// Sets the times of the acknowledgments of data packets.

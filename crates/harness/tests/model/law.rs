@@ -18,6 +18,8 @@ pub enum Fault {
     JumpsToTheLastWindow,
     StaysAtTheLastWindow,
     ForgetsFastConvergence,
+    LosesIncrements,
+    TakesKFromTheLastWindow,
     ForgetsReno,
     IgnoresPersistentCongestion,
     ReducesThresholdTwice,
@@ -27,6 +29,10 @@ pub enum Fault {
     CollapsesWhenLate,
     Bursts,
     ReducesLittleForMarks,
+    SendsEct0,
+    HalvesForMarks,
+    IgnoresLoss,
+    TakesClassicMarksForOwn,
 }
 
 const PACKET: f64 = MSS as f64;
@@ -44,6 +50,15 @@ pub struct Windows {
     w_max: f64,
     k: f64,
     w_est: f64,
+    /// The growth in packets that is due.
+    due: f64,
+    /// Scalable: the mean share of marked packets, and packets and marks of this round.
+    alpha: f64,
+    round: [u64; 2],
+    /// The end of this round.
+    round_until: u64,
+    /// Marks of this round came while packets waited long: the queue is one for classic senders.
+    classic: bool,
 }
 
 impl Windows {
@@ -51,7 +66,23 @@ impl Windows {
         let initial = if fault == Some(Fault::StartsWithHundred) { 100.0 } else { 10.0 };
         let epoch = Duration::ZERO;
         let (cwnd, ssthresh) = (initial * PACKET, f64::INFINITY);
-        Windows { law, fault, cwnd, ssthresh, events: 0, recovery: 0, epoch, w_max: 0.0, k: 0.0, w_est: 0.0 }
+        Windows {
+            law,
+            fault,
+            cwnd,
+            ssthresh,
+            events: 0,
+            recovery: 0,
+            epoch,
+            w_max: 0.0,
+            k: 0.0,
+            w_est: 0.0,
+            due: 0.0,
+            alpha: 0.0,
+            round: [0, 0],
+            round_until: 0,
+            classic: false,
+        }
     }
 
     fn has(&self, fault: Fault) -> bool {
@@ -59,7 +90,7 @@ impl Windows {
     }
 
     fn beta(&self) -> f64 {
-        if self.law == Law::Cubic { 0.7 } else { 0.5 }
+        if self.law == Law::Reno { 0.5 } else { 0.7 }
     }
 
     /// A packet that was sent at `sent` is acknowledged.
@@ -69,7 +100,7 @@ impl Windows {
         }
         if self.cwnd < self.ssthresh {
             self.cwnd += PACKET * if self.has(Fault::GrowsTwofold) { 2.0 } else { 1.0 };
-        } else if self.law == Law::Reno {
+        } else if matches!(self.law, Law::Reno | Law::Scalable) {
             self.cwnd += PACKET * PACKET / self.cwnd * if self.has(Fault::AddsTwoPackets) { 2.0 } else { 1.0 };
         } else {
             self.grow_cubic(now, rtt);
@@ -89,13 +120,23 @@ impl Windows {
         let target = (C * (at - self.k).powi(3) + self.w_max).clamp(cwnd, 1.5 * cwnd);
         let alpha = if self.w_est < self.w_max { 3.0 * 0.3 / 1.7 } else { 1.0 };
         self.w_est += alpha / cwnd;
-        let grown = cwnd + (target - cwnd) / cwnd;
+        let mut grown = cwnd + (target - cwnd) / cwnd;
+        if self.has(Fault::LosesIncrements) {
+            self.due += grown - cwnd;
+            grown = cwnd;
+            if self.due >= 1.0 {
+                (grown, self.due) = (cwnd + 1.0, 0.0);
+            }
+        }
         let friendly = !self.has(Fault::ForgetsReno) && self.w_est > grown;
         self.cwnd = PACKET * if friendly { self.w_est } else { grown };
     }
 
     pub fn on_loss(&mut self, now: Duration, newest: u64, next: u64, persistent: bool) {
         self.events += 1;
+        if self.has(Fault::IgnoresLoss) {
+            return;
+        }
         if newest >= self.recovery || self.has(Fault::ReducesForEachLoss) {
             self.recovery = next;
             let beta = if self.has(Fault::ReducesToSixTenths) { 0.6 } else { self.beta() };
@@ -125,7 +166,30 @@ impl Windows {
         self.w_max = cwnd * if converges && !self.has(Fault::ForgetsFastConvergence) { 0.85 } else { 1.0 };
         (self.epoch, self.cwnd) = (now, (self.cwnd * kept).max(2.0 * PACKET));
         (self.ssthresh, self.w_est) = (self.cwnd, self.cwnd / PACKET);
-        self.k = ((self.w_max - self.w_est).max(0.0) / C).cbrt();
+        let least = if self.has(Fault::TakesKFromTheLastWindow) { 0.7 * self.w_max } else { self.w_est };
+        self.k = ((self.w_max - least).max(0.0) / C).cbrt();
+    }
+
+    /// The marks of a round reduce a scalable window by half of their mean share.
+    /// They do so once (rfc8257#3.3).
+    /// Where the queue is long, a mark counts as in a classic queue.
+    pub fn on_shares(&mut self, now: Duration, acked: u64, marks: u64, (newest, next): (u64, u64), queue: Duration) {
+        self.round[0] += acked;
+        self.round[1] += marks;
+        if marks > 0 && queue > Duration::from_millis(5) && !self.has(Fault::TakesClassicMarksForOwn) {
+            self.classic = true;
+        }
+        if newest < self.round_until {
+            return;
+        }
+        let share = self.round[1] as f64 / self.round[0].max(1) as f64;
+        self.alpha += (share - self.alpha) / 16.0;
+        if share > 0.0 {
+            self.events += 1;
+            let kept = if self.classic { 0.7 } else { 1.0 - self.alpha / 2.0 };
+            self.reduce(now, if self.has(Fault::HalvesForMarks) { 0.5 } else { kept });
+        }
+        (self.round, self.round_until, self.classic) = ([0, 0], next, false);
     }
 
     /// The window after persistent congestion.

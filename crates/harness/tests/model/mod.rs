@@ -64,6 +64,7 @@ fn word(payload: &[u8], number: usize) -> u64 {
 
 struct Sender {
     windows: Windows,
+    law: Law,
     fault: Option<Fault>,
     next: u64,
     /// The times at which packets in flight were sent.
@@ -87,6 +88,7 @@ impl Sender {
     fn new(law: Law, fault: Option<Fault>) -> Self {
         Sender {
             windows: Windows::new(law, fault),
+            law,
             fault,
             next: 0,
             flying: BTreeMap::new(),
@@ -126,8 +128,10 @@ impl Sender {
     /// Three later ones overtook them, or they are late by an eighth of a round trip.
     /// Returns the last one and the time over which they were sent.
     fn detect(&mut self, now: Duration, highest: u64) -> Option<(u64, Duration)> {
+        // A scalable sender counts time, not packets (rfc9331#4.3).
         let threshold = if self.has(Fault::LosesReordered) { 1 } else { 3 };
-        let late = |n: u64, sent: Duration| n + threshold <= highest || sent + self.rtt * 9 / 8 < now;
+        let counts = self.law != Law::Scalable || self.has(Fault::LosesReordered);
+        let late = |n: u64, sent: Duration| counts && n + threshold <= highest || sent + self.rtt * 9 / 8 < now;
         let below = self.flying.range(..highest).map(|(n, at)| (*n, *at));
         let lost: Vec<(u64, Duration)> = below.filter(|&(n, sent)| late(n, sent)).collect();
         for (number, _) in &lost {
@@ -143,7 +147,7 @@ impl Sender {
 
 impl Endpoint for Sender {
     fn write(&mut self, _: Duration, bytes: Option<u64>, _: bool) {
-        self.backlog = self.backlog.zip(bytes).map(|(left, bytes)| left + bytes);
+        self.backlog = bytes.map(|bytes| self.backlog.unwrap_or(0) + bytes);
     }
     fn stop(&mut self, _: Duration) {
         self.backlog = Some(0);
@@ -177,9 +181,13 @@ impl Endpoint for Sender {
             let newest = acked.last().map_or(Duration::ZERO, |packet| packet.1);
             self.windows.on_loss(now, last, self.next, span > self.rtt * 6 && newest > Duration::ZERO);
         }
-        if marks > self.marks {
+        let new = marks.saturating_sub(self.marks);
+        self.marks = self.marks.max(marks);
+        if self.law == Law::Scalable {
+            let waited = acked.last().map_or(Duration::ZERO, |packet| now - packet.1).saturating_sub(self.rtt);
+            self.windows.on_shares(now, acked.len() as u64, new, (highest, self.next), waited);
+        } else if new > 0 {
             self.windows.on_mark(now, highest, self.next);
-            self.marks = marks;
         }
     }
     fn transmit(&mut self, now: Duration) -> Option<Datagram> {
@@ -193,7 +201,8 @@ impl Endpoint for Sender {
             let mut payload = vec![0; MSS as usize];
             payload[..8].copy_from_slice(&self.next.to_le_bytes());
             self.next += 1;
-            Datagram { payload, ecn: Ecn::Ect0 }
+            let scalable = self.law == Law::Scalable && !self.has(Fault::SendsEct0);
+            Datagram { payload, ecn: if scalable { Ecn::Ect1 } else { Ecn::Ect0 } }
         })
     }
     fn timeout(&mut self) -> Option<Duration> {

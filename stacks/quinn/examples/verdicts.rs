@@ -1,0 +1,23 @@
+//! Prints the verdict of each trial on quinn-proto's controllers.
+
+use quinn_proto::TransportConfig;
+use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
+use sojourn_harness::trials::{self, Law};
+use sojourn_quinn::pair;
+use std::sync::Arc;
+
+fn main() {
+    let controllers: [(Law, Arc<dyn ControllerFactory + Send + Sync>); 2] =
+        [(Law::Reno, Arc::new(NewRenoConfig::default())), (Law::Cubic, Arc::new(CubicConfig::default()))];
+    for (law, controller) in controllers {
+        println!("{law:?}");
+        let judged = trials::run(law, &|flow| {
+            let mut transport = TransportConfig::default();
+            transport.congestion_controller_factory(Arc::clone(&controller));
+            pair(flow, transport)
+        });
+        for (name, judged) in judged {
+            println!("{name}: {judged}");
+        }
+    }
+}
