@@ -23,11 +23,16 @@ const CHUNK: [u8; 16 * 1024] = [0; 16 * 1024];
 /// Both ends of a connection, with this configuration of their transport.
 pub fn pair(flow: &FlowInfo, transport: TransportConfig) -> Pair {
     let transport = Arc::new(transport);
+    ends(flow, Arc::clone(&transport), transport)
+}
+
+/// Both ends of a connection, each with its own configuration.
+pub fn ends(flow: &FlowInfo, sender: Arc<TransportConfig>, receiver: Arc<TransportConfig>) -> Pair {
     let signed = rcgen::generate_simple_self_signed(vec![SERVER.into()]).expect("a certificate can be generated");
     let certificate = signed.cert.der().clone();
     let key = PrivatePkcs8KeyDer::from(signed.signing_key.serialize_der());
     let mut server = ServerConfig::with_single_cert(vec![certificate.clone()], key.into()).expect("the key fits the certificate");
-    server.transport_config(Arc::clone(&transport));
+    server.transport_config(receiver);
     let mut roots = RootCertStore::empty();
     roots.add(certificate).expect("the certificate is its own root");
     let crypto = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -36,7 +41,7 @@ pub fn pair(flow: &FlowInfo, transport: TransportConfig) -> Pair {
         .with_root_certificates(roots)
         .with_no_client_auth();
     let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(crypto).expect("TLS 1.3 has an initial suite")));
-    client.transport_config(transport);
+    client.transport_config(sender);
     let base = Instant::now();
     let end = |config, server, side: u8| {
         let mut seed = [side; 32];

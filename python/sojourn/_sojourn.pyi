@@ -188,6 +188,17 @@ def trace_summary(path: str, form: str | None, steps: int) -> tuple[str, Array]:
 def capture_flows(path: str) -> str:
     """The TCP flows of a capture and its interfaces, as JSON; times are in seconds since its first packet."""
 
+def judged_controllers() -> list[str]:
+    """The names of the controllers through which a sender's log can be replayed."""
+
+def judge_log(
+    controller: str, tcp: bool, linux: bool, mss: int, events: list[dict[str, object]]
+) -> tuple[dict[str, Array], str]:
+    """Replays a sender's events: columns of both windows in bytes, and the divergences as JSON.
+
+    Times are in seconds, sizes in bytes. Raises `ScenarioError` for a controller whose input is not in logs.
+    """
+
 def schema() -> str:
     """The JSON Schema of a scenario file."""
 

@@ -7,6 +7,7 @@ mod episodes;
 mod fluid;
 mod fuzzy;
 mod harness;
+mod judge;
 mod kernel;
 mod laws;
 mod listing;
@@ -377,6 +378,8 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(beginnings, module)?)?;
     module.add_function(wrap_pyfunction!(is_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_summary, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::judge_log, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::judged_controllers, module)?)?;
     module.add_class::<harness::Dumbbell>()?;
     module.add_function(wrap_pyfunction!(harness::run_hosts, module)?)?;
     module.add_function(wrap_pyfunction!(check_toml, module)?)?;

@@ -30,6 +30,7 @@ from sojourn.cli import (
     gate,
     infer,
     inspect,
+    judge,
     listing,
     plot,
     runs,
@@ -86,6 +87,7 @@ linux_command.register(app)
 trace_command.register(app)
 import_command.register(app)
 diagnose_command.register(app)
+judge.register(app)
 validate.register(app)
 verify.register(app)
 completion.register(app)

@@ -47,7 +47,7 @@ def page_of(found: Diagnosis, remarks: Sequence[str] = ()) -> str:
     )
     columns = measures(found.line)
     with drawing("diagnosis"), rc_context():
-        pictures = {"over_time": _svg(_over_time(found)), "options": _svg(_options(found))}
+        pictures = {"over_time": svg(_over_time(found)), "options": svg(_options(found))}
     line = found.line
     return templates.get_template("page.html").render(
         title=f"{found.name}: what the line does under load",
@@ -138,7 +138,7 @@ def _options(found: Diagnosis) -> Figure:
     return figure
 
 
-def _svg(figure: Figure) -> Markup:
+def svg(figure: Figure) -> Markup:
     """The figure as an SVG element. Matplotlib escapes its texts."""
     literal(figure)
     file = io.StringIO()

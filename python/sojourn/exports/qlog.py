@@ -165,19 +165,20 @@ def _starting(sender: Mapping[str, Any], tcp: Mapping[str, Any]) -> Any:
 def _states(sender: Mapping[str, Any], starting: Any) -> Iterator[Event]:
     """The states of a sender at each change.
 
-    It is in recovery while it repairs losses, and when its threshold falls.
+    It is in recovery while it repairs losses, and when its threshold falls. If the window does not fall with it, slow
+    start has ended early.
     """
-    old, last = "", 0.0
+    old, last, window = "", 0.0, 0.0
     columns = (sender[name] for name in ("t", "cwnd", "ssthresh", "repair"))
     for at, cwnd, ssthresh, repair, starts in zip(*columns, starting, strict=True):
         if cwnd <= 0:
             continue
         new = "slow_start" if starts else "congestion_avoidance"
-        if ssthresh < last or repair == 1:
+        if (ssthresh < last and (cwnd < window or ssthresh < cwnd)) or repair == 1:
             new = "recovery"
         if new != old:
             yield float(at), "recovery:congestion_state_updated", ({"old": old} if old else {}) | {"new": new}
-        old, last = new, float(ssthresh)
+        old, last, window = new, float(ssthresh), float(cwnd)
 
 
 def _round_trips(rtt: Mapping[str, Any]) -> Iterator[Event]:

@@ -4,4 +4,4 @@ mod api;
 #[path = "../../quic.rs"]
 mod quic;
 
-pub use quic::pair;
+pub use quic::{ends, pair};

@@ -1,0 +1,445 @@
+//! The replay of a log: our controller receives the sender's events, and its windows are compared with the reported ones.
+
+use crate::growth::{Apart, Epoch, Interval, unexplained};
+use crate::rival::{self, Likely, Rival};
+use crate::subject::{Subject, SubjectError, Transport};
+use crate::{Acked, Action, Cause, Event, Limit};
+use sojourn_cc::{Ack, CcConfig, Event as EndpointEvent, Signal, Window};
+use sojourn_units::Time;
+
+/// Both windows at a report of the sender, in bytes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Point {
+    /// The time of the report.
+    pub at: Time,
+    /// The sender's windows. An unknown threshold is infinite.
+    pub theirs: Window,
+    /// Our controller's windows.
+    pub ours: Window,
+}
+
+/// A divergence: the first of its cause.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Divergence {
+    /// The time of the first report at which the windows were apart.
+    pub at: Time,
+    /// What happened at that time.
+    pub event: &'static str,
+    /// The window before a reduction in bytes; `None` for growth.
+    pub before: Option<f64>,
+    /// The sender's windows in bytes.
+    pub theirs: Window,
+    /// Our controller's windows in bytes.
+    pub ours: Window,
+    /// The likely cause.
+    pub cause: Cause,
+    /// How often it occurs in the log.
+    pub count: u32,
+}
+
+/// The result of a replay.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Judgement {
+    /// Both windows at each report.
+    pub points: Vec<Point>,
+    /// The first divergence of each cause, by time.
+    pub divergences: Vec<Divergence>,
+    /// The number of reductions that were compared.
+    pub reductions: u32,
+}
+
+/// Replays the log of a sender through the controller that it claims to have.
+///
+/// After a divergence, our controller continues from the sender's windows, so that later faults are found too.
+/// The tolerance is one packet, and a byte for each ACK that may round. Windows during TCP's recovery are not compared.
+///
+/// # Errors
+/// No controller of the registry that can be judged has the name.
+pub fn judge(subject: &Subject, events: &[Event]) -> Result<Judgement, SubjectError> {
+    let config = subject.config()?;
+    let mut best = replay(subject, &config, events, counts_of(subject)[0]);
+    for &abc_limit in &counts_of(subject)[1..] {
+        let Some(first) = best.divergences.first() else { break };
+        let other = replay(subject, &config, events, abc_limit);
+        if other.divergences.first().is_none_or(|later| later.at > first.at) {
+            best = other;
+        }
+    }
+    Ok(best)
+}
+
+/// What an ACK may count for, as [`Ack::abc_limit`].
+/// QUIC counts bytes (rfc9002#7.3.1). TCP may count bytes or ACKs (rfc5681#3.1, rfc3465#2). Linux's numbers ignore it.
+fn counts_of(subject: &Subject) -> &'static [f64] {
+    match (subject.transport, subject.linux) {
+        (Transport::Quic, _) | (_, true) => &[f64::INFINITY],
+        (Transport::Tcp, false) => &[1.0, 0.0, 2.0],
+    }
+}
+
+fn replay(subject: &Subject, config: &CcConfig, events: &[Event], abc_limit: f64) -> Judgement {
+    let mut replay = Replay::new(subject, config.clone());
+    replay.last_ack.abc_limit = abc_limit;
+    for event in events {
+        replay.handle(event);
+    }
+    replay.close();
+    replay.done.divergences.sort_by_key(|divergence| divergence.at);
+    replay.done
+}
+
+/// A reduction whose result the sender has not reported yet.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    at: Time,
+    event: &'static str,
+    /// The window before it in segments.
+    before: f64,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Loss,
+    Persistent,
+    Timeout,
+}
+
+struct Replay<'a> {
+    subject: &'a Subject,
+    config: CcConfig,
+    mss: u32,
+    now: Time,
+    /// Our controller, then its copies with faults; empty before the first report.
+    rivals: Vec<Rival>,
+    theirs: Window,
+    /// Our windows at the last report.
+    reported: Window,
+    pending: Option<Pending>,
+    /// The rivals before the last reduction of TCP.
+    saved: Vec<Rival>,
+    /// When the last reduction was (QUIC).
+    recovery_start: Option<Time>,
+    /// Whether losses are being repaired (TCP).
+    in_recovery: bool,
+    /// The windows before the last reduction.
+    undo: Window,
+    adopt: bool,
+    /// Whether the last ACK ended slow start.
+    reached: bool,
+    last_ack: Ack,
+    acked: f64,
+    interval: Interval,
+    epoch: Epoch,
+    done: Judgement,
+}
+
+const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: f64::INFINITY };
+
+impl<'a> Replay<'a> {
+    fn new(subject: &'a Subject, config: CcConfig) -> Self {
+        Replay {
+            subject,
+            config,
+            mss: subject.mss.max(1),
+            now: Time::ZERO,
+            rivals: Vec::new(),
+            theirs: NO_WINDOW,
+            reported: NO_WINDOW,
+            pending: None,
+            saved: Vec::new(),
+            recovery_start: None,
+            in_recovery: false,
+            undo: NO_WINDOW,
+            adopt: false,
+            reached: false,
+            last_ack: Ack { abc_limit: f64::INFINITY, ..Ack::ONE },
+            acked: 0.0,
+            interval: Interval::default(),
+            epoch: Epoch::default(),
+            done: Judgement::default(),
+        }
+    }
+
+    fn handle(&mut self, event: &Event) {
+        self.now = self.now.max(event.at);
+        match event.action {
+            Action::Window { cwnd, ssthresh } => {
+                let segments = |bytes: u64| bytes as f64 / f64::from(self.mss);
+                self.report(Window { cwnd: segments(cwnd), ssthresh: ssthresh.map_or(f64::INFINITY, segments) });
+            }
+            Action::Mss { bytes } => {
+                let factor = f64::from(self.mss) / f64::from(bytes.max(1));
+                self.theirs = Window { cwnd: self.theirs.cwnd * factor, ssthresh: self.theirs.ssthresh * factor };
+                (self.mss, self.adopt) = (bytes.max(1), true);
+            }
+            _ if self.rivals.is_empty() => {}
+            Action::Acked(acked) => self.ack(&acked),
+            Action::Lost { sent, persistent } => self.lost(sent, persistent),
+            Action::Marked { sent } => self.signal(sent, Signal::Mark, "a mark"),
+            Action::Timeout => self.timeout(),
+            Action::Recovered => {
+                (self.in_recovery, self.adopt) = (false, true);
+                self.tell(&EndpointEvent::ReductionEnd);
+            }
+            Action::Spurious => {
+                self.tell(&EndpointEvent::Undo(self.undo));
+                (self.adopt, self.recovery_start, self.in_recovery) = (true, None, false);
+            }
+        }
+    }
+
+    /// A byte in segments.
+    fn byte(&self) -> f64 {
+        1.0 / f64::from(self.mss)
+    }
+
+    fn tell(&mut self, event: &EndpointEvent) {
+        self.rivals.iter_mut().for_each(|rival| rival.on_event(event));
+    }
+
+    fn ours(&self) -> Window {
+        self.rivals[0].window()
+    }
+
+    /// Whether a packet that was sent at this time belongs to the round trip of the last reduction (rfc9002#7.3.2).
+    fn of_recovery(&self, sent: Option<Time>) -> bool {
+        self.in_recovery || self.recovery_start.is_some_and(|start| sent.is_some_and(|sent| sent <= start))
+    }
+
+    fn ack(&mut self, acked: &Acked) {
+        let segments = acked.bytes as f64 / f64::from(self.mss);
+        let in_recovery = self.of_recovery(acked.sent);
+        self.acked += acked.bytes as f64;
+        let in_flight = acked.in_flight as f64 / f64::from(self.mss);
+        let ack = Ack {
+            now: self.now,
+            acked: segments,
+            advanced: segments,
+            rtt: acked.rtt,
+            srtt: acked.srtt,
+            rtt_min: acked.rtt_min,
+            in_flight,
+            cwnd_limited: acked.limit != Limit::Application,
+            in_recovery,
+            open: !in_recovery,
+            snd_una: self.acked as u64,
+            snd_max: self.acked as u64 + acked.in_flight.saturating_sub(acked.bytes),
+            ..self.last_ack
+        };
+        let before = self.ours();
+        self.rivals.iter_mut().for_each(|rival| rival.on_ack(&ack));
+        self.last_ack = ack;
+        // Windows are rounded, so the ACK that reaches ssthresh or the next one may still count for slow start (rfc5681#3.1).
+        let starting = before.cwnd < before.ssthresh - self.byte();
+        let reached = starting && self.ours().cwnd >= before.ssthresh - self.byte();
+        self.interval.crossed |= reached || self.reached;
+        self.reached = reached;
+        self.interval.acked += segments;
+        self.interval.count(segments, in_recovery, acked.limit);
+        if self.ours().cwnd >= self.ours().ssthresh {
+            self.epoch.rounded += 1;
+        }
+    }
+
+    fn lost(&mut self, sent: Option<Time>, persistent: bool) {
+        if !persistent {
+            return self.signal(sent, Signal::Loss, "a loss");
+        }
+        let again = self.of_recovery(sent);
+        let before = if again { self.theirs.cwnd } else { self.begin("persistent congestion", Kind::Persistent) };
+        let now = self.now;
+        for rival in &mut self.rivals {
+            let ssthresh = rival.window().ssthresh;
+            rival.on_rto(now, before);
+            let window = rival.window();
+            // The threshold falls once in a round trip.
+            rival.on_event(&EndpointEvent::IdleRestart(Window { cwnd: 2.0, ssthresh: if again { ssthresh } else { window.ssthresh } }));
+        }
+        self.pending = Some(Pending { at: now, event: "persistent congestion", before, kind: Kind::Persistent });
+        self.recovery_start = None;
+    }
+
+    /// Begins a reduction; returns the window before it in segments.
+    /// It is the sender's, with our growth since its last report.
+    fn begin(&mut self, event: &'static str, kind: Kind) -> f64 {
+        let grown = (self.ours().cwnd - self.reported.cwnd).max(0.0);
+        self.undo = Window { cwnd: self.theirs.cwnd + grown, ..self.theirs };
+        self.close();
+        self.pending = Some(Pending { at: self.now, event, before: self.undo.cwnd, kind });
+        self.undo.cwnd
+    }
+
+    fn signal(&mut self, sent: Option<Time>, signal: Signal, event: &'static str) {
+        if self.of_recovery(sent) {
+            self.interval.again = true;
+            return;
+        }
+        let (now, before) = (self.now, self.begin(event, Kind::Loss));
+        if self.subject.transport == Transport::Tcp {
+            self.saved.clone_from(&self.rivals);
+        }
+        self.rivals.iter_mut().for_each(|rival| rival.on_congestion(now, before, signal));
+        match self.subject.transport {
+            Transport::Quic => self.recovery_start = Some(now),
+            Transport::Tcp => self.in_recovery = true,
+        }
+    }
+
+    fn timeout(&mut self) {
+        let (now, before) = (self.now, self.begin("a timeout", Kind::Timeout));
+        self.rivals.iter_mut().for_each(|rival| rival.on_rto(now, before));
+        self.in_recovery = false;
+    }
+
+    fn report(&mut self, theirs: Window) {
+        if self.rivals.is_empty() {
+            self.rivals = rival::all(self.subject, &self.config, theirs);
+        }
+        let apart = Apart { at: self.now, theirs, ours: self.ours() };
+        self.done.points.push(Point { at: self.now, theirs: in_bytes(theirs, self.mss), ours: in_bytes(apart.ours, self.mss) });
+        if self.acked == 0.0 {
+            // Until data is acknowledged, the handshake sets the window.
+            self.restart(theirs);
+        } else if let Some(pending) = self.pending.take() {
+            self.judge_reduction(&pending, &apart);
+        } else if self.adopt {
+            self.judge_adopted(&apart);
+        } else if !self.in_recovery {
+            self.judge_growth(&apart);
+        }
+        (self.theirs, self.reported) = (theirs, self.ours());
+        self.interval = Interval::default();
+    }
+
+    fn judge_reduction(&mut self, pending: &Pending, apart: &Apart) {
+        let Apart { theirs, ours, .. } = *apart;
+        self.done.reductions += 1;
+        // TCP's recovery and restart after a timeout set the window.
+        let compares_window = self.subject.transport == Transport::Quic && pending.kind != Kind::Timeout;
+        let window_parts = compares_window && (theirs.cwnd - ours.cwnd).abs() > 1.0;
+        let threshold_parts = theirs.ssthresh.is_finite() && (theirs.ssthresh - ours.ssthresh).abs() > 1.0;
+        if window_parts || threshold_parts {
+            let cause = cause_of_reduction(pending, &theirs, &ours, compares_window, matches!(self.config, CcConfig::Cubic(_)));
+            self.add(apart, pending.event, Some(pending.before), cause);
+        } else if self.subject.transport == Transport::Tcp && pending.kind == Kind::Loss && theirs.ssthresh.is_finite() {
+            self.reduce_again(pending, theirs.ssthresh / ours.ssthresh);
+        }
+        let known = Window { ssthresh: if theirs.ssthresh.is_finite() { theirs.ssthresh } else { ours.ssthresh }, ..theirs };
+        let ack = Ack { now: pending.at, ..self.last_ack };
+        self.rivals.iter_mut().for_each(|rival| rival.restart(known, (pending.kind == Kind::Loss).then_some(&ack)));
+        // A window that recovery or a restart moves is adopted at its end.
+        self.adopt = self.subject.transport == Transport::Tcp && !self.in_recovery;
+        self.epoch = Epoch::default();
+    }
+
+    /// Repeats a reduction from the window that TCP had in use.
+    /// It may be the data in flight instead of the window (rfc5681#3.1 eq. 4); their thresholds differ by `factor`.
+    fn reduce_again(&mut self, pending: &Pending, factor: f64) {
+        let in_use = pending.before * factor;
+        let whole = in_use.round();
+        let window = if (in_use - whole).abs() <= 2.0 * self.byte() { whole } else { in_use };
+        self.rivals.clone_from(&self.saved);
+        self.rivals.iter_mut().for_each(|rival| rival.on_congestion(pending.at, window, Signal::Loss));
+    }
+
+    /// The endpoint has set the window: after TCP's recovery, an undo or a change of the packet size.
+    fn judge_adopted(&mut self, apart: &Apart) {
+        let Apart { theirs, ours, .. } = *apart;
+        self.adopt = false;
+        let recovered = self.subject.transport == Transport::Tcp && self.interval.recovery > 0.0;
+        if recovered && theirs.cwnd > ours.ssthresh + 1.0 && theirs.cwnd > self.theirs.cwnd + 1.0 {
+            self.add(apart, "the end of recovery", None, Cause::AboveSsthresh);
+        }
+        self.restart(theirs);
+    }
+
+    fn restart(&mut self, theirs: Window) {
+        let known = Window { ssthresh: if theirs.ssthresh.is_finite() { theirs.ssthresh } else { self.ours().ssthresh }, ..theirs };
+        self.rivals.iter_mut().for_each(|rival| rival.restart(known, None));
+        self.epoch = Epoch::default();
+    }
+
+    fn judge_growth(&mut self, apart: &Apart) {
+        let (last, interval) = (self.theirs, self.interval);
+        let Apart { theirs, ours, .. } = *apart;
+        let ended_early = ours.cwnd < ours.ssthresh && theirs.ssthresh < last.ssthresh && (theirs.cwnd - theirs.ssthresh).abs() <= 1.0;
+        if ended_early {
+            self.close();
+            return self.restart(theirs);
+        }
+        if theirs.cwnd < last.cwnd - 1.0 && ours.cwnd > theirs.cwnd + 1.0 {
+            let (cause, event) =
+                if interval.again { (Cause::ReducedAgain, "a signal in recovery") } else { (Cause::NoSignal, "no signal") };
+            self.close();
+            self.add(apart, event, Some(last.cwnd), cause);
+            return self.restart(theirs);
+        }
+        let tolerance = self.epoch.tolerance(self.mss);
+        if interval.crossed && self.rivals[0].first().is_none() && (theirs.cwnd - ours.cwnd).abs() <= tolerance + interval.acked {
+            return self.restart(theirs);
+        }
+        let unsure = interval.unknown > 0.0 && self.rivals[0].first().is_none();
+        if unsure && theirs.cwnd >= last.cwnd - tolerance && theirs.cwnd <= ours.cwnd + tolerance {
+            // Growth that they left out is not due. Growth beyond ours adds up.
+            self.rivals.iter_mut().for_each(|rival| rival.set_cwnd(rival.window().cwnd.min(theirs.cwnd)));
+            return;
+        }
+        self.epoch.grow(theirs.cwnd - last.cwnd, &interval);
+        self.epoch.reports += 1;
+        self.rivals.iter_mut().for_each(|rival| rival.compare(apart.at, theirs, tolerance));
+    }
+
+    /// Ends an epoch of growth: names the causes if the windows were apart.
+    fn close(&mut self) {
+        let epoch = std::mem::take(&mut self.epoch);
+        let Some(apart) = self.rivals.first().and_then(Rival::first) else { return };
+        let mut found = rival::likely(&self.rivals, epoch.reports);
+        if let Some(cause) = epoch.cause(&apart) {
+            found = vec![Likely { cause, apart }];
+        } else if found.is_empty() {
+            found.push(Likely { cause: unexplained(&apart), apart });
+        }
+        self.rivals.iter_mut().for_each(Rival::settle);
+        for Likely { cause, apart } in found {
+            self.add(&apart, "an ACK", None, cause);
+        }
+    }
+
+    /// Stores a divergence, or counts it if its cause is known. `before` is in segments.
+    fn add(&mut self, apart: &Apart, event: &'static str, before: Option<f64>, cause: Cause) {
+        if let Some(known) = self.done.divergences.iter_mut().find(|known| known.cause == cause) {
+            known.count += 1;
+            return;
+        }
+        let (theirs, ours) = (in_bytes(apart.theirs, self.mss), in_bytes(apart.ours, self.mss));
+        let before = before.map(|segments| segments * f64::from(self.mss));
+        self.done.divergences.push(Divergence { at: apart.at, event, before, theirs, ours, cause, count: 1 });
+    }
+}
+
+fn in_bytes(window: Window, mss: u32) -> Window {
+    let mss = f64::from(mss);
+    Window { cwnd: window.cwnd * mss, ssthresh: window.ssthresh * mss }
+}
+
+/// The cause of a reduction other than ours.
+fn cause_of_reduction(pending: &Pending, theirs: &Window, ours: &Window, compares_window: bool, converges: bool) -> Cause {
+    let Pending { before, kind, .. } = *pending;
+    let kept = |factor: f64| factor * before;
+    let is = |value: f64, expected: f64| (value - expected).abs() <= 0.5 + 0.01 * before;
+    let factor = if kind == Kind::Loss && compares_window { ours.cwnd } else { ours.ssthresh } / before;
+    let reduced = if compares_window && kind == Kind::Loss { theirs.cwnd } else { theirs.ssthresh };
+    if kind == Kind::Persistent && (theirs.cwnd - ours.cwnd).abs() > 1.0 {
+        return Cause::AboveMinimum;
+    }
+    let converged = (1.0 + factor) / 2.0;
+    // A window below W_max may have both faults.
+    if kind != Kind::Loss && [1.0, converged].into_iter().any(|also| is(reduced, kept(factor * factor * also))) {
+        return Cause::SsthreshTwice;
+    }
+    if converges && is(reduced, kept(factor * converged)) {
+        return Cause::FastConvergence;
+    }
+    if reduced >= before - 1.0 { Cause::NoReduction } else { Cause::OtherFactor }
+}

@@ -1,0 +1,1 @@
+"""Replays of senders' logs through our controllers: where the windows part, and why."""
