@@ -1,13 +1,13 @@
 //! A connection: two endpoints, called so that a fault of theirs ends the run in one line.
 
-use crate::endpoint::{Datagram, Endpoint, HEADERS, Pair, State};
+use crate::endpoint::{Datagram, Endpoint, Pair, State};
 use crate::error::Error;
 use sojourn_units::Time;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// The largest datagram without headers, in bytes.
-const LARGEST: usize = 65_535 - HEADERS;
+/// The largest IP packet, in bytes.
+const LARGEST: usize = 65_535;
 
 /// Datagrams that an endpoint may send at one time without a pause.
 const MOST_AT_ONCE: usize = 100_000;
@@ -25,6 +25,7 @@ pub(crate) enum Side {
 /// One end, with its timer.
 struct End {
     endpoint: Box<dyn Endpoint>,
+    headers: usize,
     timer: Option<Time>,
     /// The time of the last timeout, and how many there were at that time.
     timeouts: (Duration, u32),
@@ -48,7 +49,13 @@ pub(crate) struct Timer {
 
 impl Connection {
     pub fn new(name: &str, host: &str, pair: Pair) -> Self {
-        let end = |endpoint| End { endpoint, timer: None, timeouts: (Duration::ZERO, 0), sent: 0 };
+        let end = |endpoint: Box<dyn Endpoint>| End {
+            headers: endpoint.headers(),
+            endpoint,
+            timer: None,
+            timeouts: (Duration::ZERO, 0),
+            sent: 0,
+        };
         Connection { name: name.into(), host: host.into(), sender: end(pair.sender), receiver: end(pair.receiver), told: State::default() }
     }
 
@@ -77,10 +84,11 @@ impl Connection {
     /// Takes all datagrams that an end sends now.
     pub fn transmit(&mut self, side: Side, now: Duration) -> Result<Vec<Datagram>, Error> {
         let mut sent = Vec::new();
+        let largest = LARGEST - self.headers(side);
         while let Some(datagram) = self.guarded(side, now, |endpoint| endpoint.transmit(now))? {
             let size = datagram.payload.len();
-            if size > LARGEST {
-                return Err(self.broken(side, now, format!("expected a datagram of at most {LARGEST} bytes, got {size}")));
+            if size > largest {
+                return Err(self.broken(side, now, format!("expected a datagram of at most {largest} bytes, got {size}")));
             }
             sent.push(datagram);
             if sent.len() > MOST_AT_ONCE {
@@ -121,6 +129,11 @@ impl Connection {
         let end = self.end(side);
         end.sent += 1;
         end.sent
+    }
+
+    /// Bytes of headers before each payload of an end.
+    pub fn headers(&mut self, side: Side) -> usize {
+        self.end(side).headers
     }
 
     fn end(&mut self, side: Side) -> &mut End {

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 pub use sojourn_aqm::Ecn;
 
-/// Bytes of an IPv4 and a UDP header, which each datagram has on the wire.
+/// Bytes of an IPv4 and a UDP header, which each datagram has on the wire by default.
 pub const HEADERS: usize = 28;
 
 /// A datagram between two endpoints.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datagram {
-    /// Its bytes, without IP and UDP headers.
+    /// Its bytes, without the [headers](Endpoint::headers) of the endpoint.
     pub payload: Vec<u8>,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
@@ -67,6 +67,12 @@ pub trait Endpoint {
 
     /// The time of [`Endpoint::timeout`] has come.
     fn on_timeout(&mut self, now: Duration);
+
+    /// Bytes on the wire before each payload, constant for an endpoint.
+    /// Default: [`HEADERS`]. A TCP stack whose payloads are segments has an IPv4 header of 20 bytes.
+    fn headers(&self) -> usize {
+        HEADERS
+    }
 
     /// What it tells of itself.
     fn state(&self) -> State {

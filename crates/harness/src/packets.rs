@@ -13,15 +13,17 @@ pub(crate) struct Packets {
 #[derive(Debug)]
 struct Stored {
     datagram: Datagram,
+    /// Bytes on the wire, with headers.
+    size: u16,
     /// Packets in the network with this payload; impairments duplicate some.
     copies: u32,
 }
 
 impl Packets {
-    /// Stores a datagram and returns its number.
-    pub fn add(&mut self, datagram: Datagram) -> u64 {
+    /// Stores a datagram that has `size` bytes on the wire, and returns its number.
+    pub fn add(&mut self, datagram: Datagram, size: u16) -> u64 {
         self.next += 1;
-        self.stored.insert(self.next, Stored { datagram, copies: 1 });
+        self.stored.insert(self.next, Stored { datagram, size, copies: 1 });
         self.next
     }
 
@@ -49,8 +51,8 @@ impl Packets {
         }
     }
 
-    /// The bytes and the ECN field of a packet.
-    pub fn get(&self, number: u64) -> Option<(usize, Ecn)> {
-        self.stored.get(&number).map(|stored| (stored.datagram.payload.len(), stored.datagram.ecn))
+    /// The bytes on the wire and the ECN field of a packet.
+    pub fn get(&self, number: u64) -> Option<(u16, Ecn)> {
+        self.stored.get(&number).map(|stored| (stored.size, stored.datagram.ecn))
     }
 }

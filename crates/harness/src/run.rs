@@ -1,7 +1,7 @@
 //! A run: endpoints of foreign stacks over the simulated network.
 
 use crate::connection::{Connection, Side, nanos};
-use crate::endpoint::{Datagram, FlowInfo, HEADERS, Pair};
+use crate::endpoint::{Datagram, FlowInfo, Pair};
 use crate::error::Error;
 use crate::log::{Log, PacketEvent, PacketKind, Run};
 use crate::packets::Packets;
@@ -236,10 +236,11 @@ impl Running {
         let back = side == Side::Receiver;
         let Some(connection) = self.connections.get_mut(&flow) else { return };
         let number = connection.count(side);
-        let mut packet = ForeignPacket { flow, back, size: (datagram.payload.len() + HEADERS) as u16, ecn: datagram.ecn, token: 0 };
+        let size = (datagram.payload.len() + connection.headers(side)) as u16;
+        let mut packet = ForeignPacket { flow, back, size, ecn: datagram.ecn, token: 0 };
         let now = Duration::from_nanos(at.as_nanos());
         let fate = self.script.fate(&connection.name, now, Numbered { back, number, ecn: datagram.ecn });
-        packet.token = self.packets.add(datagram);
+        packet.token = self.packets.add(datagram, size);
         self.log(at, &packet, PacketKind::Sent);
         match fate {
             None => self.enter(at, flow, back, packet.token),
@@ -265,7 +266,7 @@ impl Running {
     /// A packet enters the network.
     fn enter(&mut self, at: Time, flow: u32, back: bool, token: u64) {
         let Some((size, ecn)) = self.packets.get(token) else { return };
-        self.run.send(at, &ForeignPacket { flow, back, size: (size + HEADERS) as u16, ecn, token });
+        self.run.send(at, &ForeignPacket { flow, back, size, ecn, token });
     }
 
     fn log(&mut self, at: Time, packet: &ForeignPacket, kind: PacketKind) {
