@@ -27,6 +27,8 @@ pub enum Cause {
     LostIncrements,
     /// The time in recovery counts as time since the start of congestion avoidance.
     EarlyEpoch,
+    /// CUBIC's K follows from `W_max` instead of the window after the reduction.
+    KOfWMax,
     /// CUBIC grew more slowly than Reno would.
     SlowerThanReno,
     /// ACKs were counted instead of acknowledged bytes.
@@ -78,6 +80,8 @@ causes! {
         "The window grows in whole packets, and each increment discards the remainder of the count.";
     EarlyEpoch, "recovery counted as congestion avoidance", "rfc9438#4.2",
         "The cubic starts at the decrease, so it is ahead by the time in recovery.";
+    KOfWMax, "K computed from W_max", "rfc9438#4.2",
+        "K follows from W_max alone, not from W_max less the window after the decrease, so after fast convergence the window rests.";
     SlowerThanReno, "no Reno-friendly region", "rfc9438#4.3",
         "The window follows the cubic although Reno would grow faster.";
     AcksCounted, "ACKs counted instead of bytes", "rfc3465#2.1", "An ACK of several packets grows the window like an ACK of one.";

@@ -7,14 +7,18 @@ use crate::subject::{Subject, Transport};
 use sojourn_cc::{Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Event, Signal, Window};
 use sojourn_units::Time;
 
+/// The fraction of the window that CUBIC keeps (rfc9438#4.6).
+const BETA: f64 = 0.7;
+
 /// Whether a sender can have a fault.
 type Applies = fn(Transport, &CcConfig) -> bool;
 
 /// The faults of growth that a copy can have, and the senders that can have them.
 /// TCP may count ACKs (rfc5681#3.1).
-const FAULTS: [(Cause, Applies); 4] = [
+const FAULTS: [(Cause, Applies); 5] = [
     (Cause::LostIncrements, |_, _| true),
     (Cause::EarlyEpoch, |_, config| matches!(config, CcConfig::Cubic(_))),
+    (Cause::KOfWMax, |_, config| matches!(config, CcConfig::Cubic(_))),
     (Cause::AcksCounted, |transport, config| transport == Transport::Quic && !matches!(config, CcConfig::Cubic(_))),
     (Cause::SlowerThanReno, |_, config| matches!(config, CcConfig::Cubic(_))),
 ];
@@ -26,6 +30,8 @@ pub(crate) struct Rival {
     controller: AnyController,
     /// Its count towards the next packet, if it loses increments.
     count: f64,
+    /// Whether congestion avoidance has not begun since a reduction, if the fault is in its beginning.
+    begins: bool,
     /// The sum of its distances to the sender's window in the current epoch, in packets.
     error: f64,
     /// The first report at which it was further from the sender than the tolerance.
@@ -42,7 +48,7 @@ pub(crate) fn all(subject: &Subject, config: &CcConfig, window: Window) -> Vec<R
         if let CcConfig::Cubic(params) = &mut config {
             params.reno_friendly = !faults.contains(&Cause::SlowerThanReno);
         }
-        Some(Rival { faults, controller: subject.build(&config, window), count: 0.0, error: 0.0, first: None })
+        Some(Rival { faults, controller: subject.build(&config, window), count: 0.0, begins: false, error: 0.0, first: None })
     };
     // Linux counts whole segments, so copies in fractions have no meaning.
     (0..if subject.linux { 1 } else { 1 << FAULTS.len() }).filter_map(of).collect()
@@ -60,6 +66,9 @@ impl Rival {
     /// Handles an ACK. With a fault it is that of an endpoint that reports each packet.
     pub fn on_ack(&mut self, ack: &Ack) {
         let mut ack = *ack;
+        if self.begins && !ack.in_recovery {
+            self.begin(&ack);
+        }
         if self.has(Cause::AcksCounted) {
             (ack.acked, ack.advanced) = (ack.acked.min(1.0), ack.advanced.min(1.0));
         }
@@ -109,10 +118,24 @@ impl Rival {
         self.controller.on_event(&Event::IdleRestart(theirs));
         self.count = 0.0;
         self.settle();
-        if let (true, Some(ack)) = (self.has(Cause::EarlyEpoch) && theirs.cwnd >= theirs.ssthresh, reduced) {
-            // An ACK of nothing starts the epoch.
-            self.controller.on_ack(&Ack { acked: 0.0, advanced: 0.0, in_recovery: false, cwnd_limited: true, ..*ack });
+        let avoids = theirs.cwnd >= theirs.ssthresh;
+        self.begins = reduced.is_some() && avoids && self.has(Cause::KOfWMax);
+        if let (true, Some(ack)) = (self.has(Cause::EarlyEpoch) && avoids, reduced) {
+            self.begin(ack);
         }
+    }
+
+    /// Starts CUBIC's epoch by an ACK of nothing.
+    /// The window from which K follows is the present one, or with the fault the part of `W_max` that a decrease keeps.
+    fn begin(&mut self, ack: &Ack) {
+        let window = self.controller.window();
+        if let (true, Some(w_max)) = (self.has(Cause::KOfWMax), self.controller.values().first()) {
+            self.controller.on_event(&Event::IdleRestart(Window { cwnd: BETA * w_max, ssthresh: BETA * w_max }));
+        }
+        self.controller.on_ack(&Ack { acked: 0.0, advanced: 0.0, in_recovery: false, cwnd_limited: true, ..*ack });
+        self.controller.on_event(&Event::Undo(window));
+        self.controller.set_cwnd(window.cwnd);
+        self.begins = false;
     }
 
     /// Forgets the distances so far.
