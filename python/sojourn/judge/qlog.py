@@ -23,6 +23,9 @@ MAX_ACK_DELAY = 0.025  # seconds, of the transport parameter (rfc9000#18.2)
 GRANULARITY = 0.001  # seconds (rfc9002#6.1.2)
 PERSISTENT = 3  # probe timeouts that establish persistent congestion (rfc9002#7.6.1)
 SEEN = 3  # packets of a larger size that show a larger MSS; a probe is one
+ALIASES = {"cwnd": "congestion_window"}
+"""Names of aioquic."""
+
 RTTS = ("latest_rtt", "smoothed_rtt", "min_rtt", "rtt_variance")
 ORDER = {"mss": 0, "acked": 1, "lost": 2, "marked": 2, "timeout": 2, "spurious": 3, "recovered": 3, "window": 4}
 
@@ -70,8 +73,9 @@ def _traces(file: Path) -> Iterator[Trace]:
 
 
 def _trace(trace: dict[str, Any], otherwise: str) -> Trace:
+    """A trace of a file. Without a format, its times are absolute, as in 0.3."""
     common = trace.get("common_fields") or {}
-    kind = common.get("time_format", "relative")
+    kind = common.get("time_format", "absolute")
     events, now = [], 0.0
     for event in trace.get("events", []):
         now = now + event["time"] if kind in ("delta", "relative_to_previous_event") else event["time"]
@@ -121,7 +125,7 @@ class _Reader:
                 if handle is not None:
                     handle(at, data)
             self._losses(at)
-            found += sorted(self.out, key=lambda event: ORDER[event["kind"]])
+            found += _settled(self.out)
         whole = all(event["bytes"] % first == 0 for event in found if event["kind"] == "window")
         return Log(self.trace.name, self.trace.tcp, self.trace.tcp and whole, first, found)
 
@@ -179,7 +183,7 @@ class _Reader:
         self.news = True
 
     def _on_packet_lost(self, at: float, data: dict[str, Any]) -> None:
-        header = data.get("header") or {}
+        header = data.get("header") or {"packet_type": data.get("type")} | data  # aioquic has no header
         sent, size = self.waiting.pop((_space(header), header.get("packet_number", -1)), (None, _size(data)))
         if data.get("trigger") == "pto_expired" and self.trace.tcp and (sent is None or sent > self.expired):
             self._emit(at, "timeout")
@@ -214,7 +218,8 @@ class _Reader:
 
     def _on_metrics_updated(self, at: float, data: dict[str, Any]) -> None:
         before = self.flight.bytes
-        self.metrics |= {name: value for name, value in data.items() if isinstance(value, int | float)}
+        values = {ALIASES.get(name, name): value for name, value in data.items() if isinstance(value, int | float)}
+        self.metrics |= values
         if "bytes_in_flight" in data and not self.frames:
             after = int(data["bytes_in_flight"])
             if self.received:
@@ -223,7 +228,7 @@ class _Reader:
             self.flight.set(at, after, self.metrics.get("smoothed_rtt", 1.0))
             self.received = False
         self.window = int(self.metrics["congestion_window"]) if "congestion_window" in self.metrics else None
-        self.news |= "congestion_window" in data or "ssthresh" in data
+        self.news |= "congestion_window" in values or "ssthresh" in values
         if self.news and "congestion_window" in self.metrics:
             ssthresh = int(self.metrics.get("ssthresh", HIGH))
             known = {"ssthresh": ssthresh} if ssthresh < HIGH else {}
@@ -242,6 +247,13 @@ class _Reader:
             del self.waiting[key]
             left, newest = left - length, sent
         self._acked(at, size, newest)
+
+
+def _settled(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events of one time: causes first, then the last report of the window."""
+    events = sorted(events, key=lambda event: ORDER[event["kind"]])
+    windows = [event for event in events if event["kind"] == "window"]
+    return [event for event in events if event["kind"] != "window"] + windows[-1:]
 
 
 _RTT_FIELDS = {"rtt": "latest_rtt", "srtt": "smoothed_rtt", "rtt_min": "min_rtt"}
