@@ -118,6 +118,41 @@ def test_acks_are_read_from_the_data_in_flight_if_the_log_has_no_frames(tmp_path
     assert [event["persistent"] for event in lost] == [False]
 
 
+def test_names_of_aioquic_are_read_and_the_last_report_of_a_time_counts(tmp_path):
+    """aioquic has absolute times, `cwnd`, losses without a header, and several reports a time."""
+    events: list[dict[str, Any]] = []
+
+    def add(name: str, data: dict[str, Any], at: float = 1e9) -> None:
+        events.append({"name": name, "data": data, "time": at})
+
+    for number in range(10):
+        header = {"header": {"packet_type": "1RTT", "packet_number": number}, "raw": {"length": MSS}}
+        add("transport:packet_sent", header)
+    add("recovery:metrics_updated", {"cwnd": 10 * MSS, "ssthresh": 10 * MSS, "bytes_in_flight": 10 * MSS})
+    frame = {"frame_type": "ack", "acked_ranges": [[1, 4]]}
+    add(
+        "transport:packet_received",
+        {"header": {"packet_type": "1RTT", "packet_number": 0}, "frames": [frame]},
+        1e9 + 40,
+    )
+    add("recovery:metrics_updated", {"cwnd": 10 * MSS}, 1e9 + 40)
+    add("recovery:packet_lost", {"type": "1RTT", "packet_number": 0}, 1e9 + 40)
+    add("recovery:metrics_updated", {"cwnd": 5 * MSS, "ssthresh": 5 * MSS}, 1e9 + 40)
+    file = tmp_path / "aioquic.qlog"
+    file.write_text(
+        json.dumps({"traces": [{"vantage_point": {"name": "aioquic"}, "events": events}]}), encoding="utf-8"
+    )
+    log = read_qlog(file)
+    assert [(round(event["at"], 6), event["kind"]) for event in log.events] == [
+        (0.0, "window"),
+        (0.04, "acked"),
+        (0.04, "lost"),
+        (0.04, "window"),
+    ]
+    assert (log.events[1]["bytes"], log.events[2]["in_flight"], log.events[2]["sent"]) == (4 * MSS, 5 * MSS, 0.0)
+    assert judge(file, "reno").divergences == []
+
+
 def test_the_page_has_both_windows_and_each_cause_and_needs_no_other_file(tmp_path):
     found = judge(quinn(tmp_path / "q.sqlog", 0.595), "cubic")
     text = page_of(found)

@@ -22,6 +22,8 @@ pub enum Action {
         sent: Option<Time>,
         /// Whether they establish persistent congestion (rfc9002#7.6).
         persistent: bool,
+        /// Bytes in flight without them, if known.
+        in_flight: Option<u64>,
     },
     /// A congestion mark was echoed.
     Marked {

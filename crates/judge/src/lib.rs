@@ -10,7 +10,7 @@
 //! let log = [
 //!     Event { at: at(0), action: Action::Window { cwnd: 120_000, ssthresh: Some(120_000) } },
 //!     Event { at: at(40), action: Action::Acked(acked) },
-//!     Event { at: at(40), action: Action::Lost { sent: Some(at(0)), persistent: false } },
+//!     Event { at: at(40), action: Action::Lost { sent: Some(at(0)), persistent: false, in_flight: None } },
 //!     Event { at: at(40), action: Action::Window { cwnd: 60_000, ssthresh: Some(60_000) } },
 //! ];
 //! let reno = judge(&Subject::quic("reno", 1200), &log).unwrap();

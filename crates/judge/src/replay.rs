@@ -116,8 +116,10 @@ struct Replay<'a> {
     /// Our windows at the last report.
     reported: Window,
     pending: Option<Pending>,
-    /// The rivals before the last reduction of TCP.
+    /// The rivals before the last reduction.
     saved: Vec<Rival>,
+    /// Segments in flight after the last loss, if known.
+    flight: Option<f64>,
     /// When the last reduction was (QUIC).
     recovery_start: Option<Time>,
     /// Whether losses are being repaired (TCP).
@@ -148,6 +150,7 @@ impl<'a> Replay<'a> {
             reported: NO_WINDOW,
             pending: None,
             saved: Vec::new(),
+            flight: None,
             recovery_start: None,
             in_recovery: false,
             undo: NO_WINDOW,
@@ -175,7 +178,10 @@ impl<'a> Replay<'a> {
             }
             _ if self.rivals.is_empty() => {}
             Action::Acked(acked) => self.ack(&acked),
-            Action::Lost { sent, persistent } => self.lost(sent, persistent),
+            Action::Lost { sent, persistent, in_flight } => {
+                self.flight = in_flight.map(|bytes| bytes as f64 / f64::from(self.mss));
+                self.lost(sent, persistent);
+            }
             Action::Marked { sent } => self.signal(sent, Signal::Mark, "a mark"),
             Action::Timeout => self.timeout(),
             Action::Recovered => {
@@ -276,9 +282,7 @@ impl<'a> Replay<'a> {
             return;
         }
         let (now, before) = (self.now, self.begin(event, Kind::Loss));
-        if self.subject.transport == Transport::Tcp {
-            self.saved.clone_from(&self.rivals);
-        }
+        self.saved.clone_from(&self.rivals);
         self.rivals.iter_mut().for_each(|rival| rival.on_congestion(now, before, signal));
         match self.subject.transport {
             Transport::Quic => self.recovery_start = Some(now),
@@ -313,8 +317,9 @@ impl<'a> Replay<'a> {
     }
 
     fn judge_reduction(&mut self, pending: &Pending, apart: &Apart) {
-        let Apart { theirs, ours, .. } = *apart;
         self.done.reductions += 1;
+        let apart = &self.of_flight(pending, apart);
+        let Apart { theirs, ours, .. } = *apart;
         // TCP's recovery and restart after a timeout set the window.
         let compares_window = self.subject.transport == Transport::Quic && pending.kind != Kind::Timeout;
         let window_parts = compares_window && (theirs.cwnd - ours.cwnd).abs() > 1.0;
@@ -333,7 +338,19 @@ impl<'a> Replay<'a> {
         self.epoch = Epoch::default();
     }
 
-    /// Repeats a reduction from the window that TCP had in use.
+    /// The windows after a reduction, from the data in flight if the sender reduces that (rfc9438#4.6).
+    fn of_flight(&mut self, pending: &Pending, apart: &Apart) -> Apart {
+        let Some(flight) = self.flight.filter(|_| self.subject.transport == Transport::Quic && pending.kind == Kind::Loss) else {
+            return *apart;
+        };
+        let share = flight / pending.before;
+        if apart.distance() > 1.0 && share < 1.0 && (apart.theirs.cwnd - share * apart.ours.cwnd).abs() <= 1.0 {
+            self.reduce_again(pending, share);
+        }
+        Apart { ours: self.ours(), ..*apart }
+    }
+
+    /// Repeats a reduction from the window that the sender had in use.
     /// It may be the data in flight instead of the window (rfc5681#3.1 eq. 4); their thresholds differ by `factor`.
     fn reduce_again(&mut self, pending: &Pending, factor: f64) {
         let in_use = pending.before * factor;

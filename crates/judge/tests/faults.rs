@@ -115,7 +115,7 @@ impl Sender {
 
     fn lose(&mut self) {
         let before = self.controller.cwnd();
-        self.add(Action::Lost { sent: Some(self.now), persistent: false });
+        self.add(Action::Lost { sent: Some(self.now), persistent: false, in_flight: None });
         self.controller.on_congestion(&CongestionEvent { now: self.now, window: before, signal: Signal::Loss });
         match self.fault {
             Some(Cause::FastConvergence) if before < self.w_max => self.set(before * 0.595),
@@ -144,7 +144,7 @@ impl Sender {
         if self.recovery_start.is_none() {
             return;
         }
-        self.add(Action::Lost { sent: self.recovery_start, persistent: false });
+        self.add(Action::Lost { sent: self.recovery_start, persistent: false, in_flight: None });
         if self.has(Cause::ReducedAgain) {
             let window = self.controller.cwnd();
             self.controller.on_congestion(&CongestionEvent { now: self.now, window, signal: Signal::Loss });
@@ -154,7 +154,7 @@ impl Sender {
 
     fn persist(&mut self) {
         let before = self.controller.cwnd();
-        self.add(Action::Lost { sent: Some(self.now), persistent: true });
+        self.add(Action::Lost { sent: Some(self.now), persistent: true, in_flight: None });
         self.controller.on_rto(self.now, before);
         let kept = self.controller.ssthresh();
         let ssthresh = if self.has(Cause::SsthreshTwice) { kept * kept / before } else { kept };
@@ -236,6 +236,20 @@ fn a_k_that_follows_from_w_max_is_found_after_fast_convergence() {
 }
 
 #[test]
+fn a_sender_may_reduce_its_data_in_flight_instead_of_its_window() {
+    let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
+    let window = |packets: u64| Action::Window { cwnd: packets * u64::from(MSS), ssthresh: Some(packets * u64::from(MSS)) };
+    let log = |kept: u64, in_flight: Option<u64>| {
+        let acked = Acked { bytes: u64::from(MSS), ..Acked::default() };
+        let lost = Action::Lost { sent: Some(at(5)), persistent: false, in_flight };
+        let events = [(0, window(100)), (1, Action::Acked(acked)), (1, window(100)), (10, lost), (10, window(kept))];
+        judge(&Subject::quic("cubic", MSS), &events.map(|(ms, action)| Event { at: at(ms), action })).unwrap().divergences.len()
+    };
+    // rfc9438#4.6: 0.7 of 90 packets in flight; without them it is 0.63 of the window.
+    assert_eq!([log(63, Some(90 * u64::from(MSS))), log(63, None), log(60, Some(90 * u64::from(MSS)))], [0, 1, 1]);
+}
+
+#[test]
 fn a_later_fault_is_found_behind_an_earlier_one() {
     let script = [(400, Then::Loss), (1500, Then::Loss), (3000, Then::Persistent)];
     let mut sender = Sender::new("cubic", Some(Cause::FastConvergence), Duration::from_millis(40));
@@ -301,7 +315,7 @@ fn the_windows_of_tcp_in_recovery_are_not_compared_and_its_threshold_is() {
         [
             (0, window(60_000, 60_000)),
             (5, Action::Acked(Acked { bytes: 1000, ..Acked::default() })),
-            (10, Action::Lost { sent: None, persistent: false }),
+            (10, Action::Lost { sent: None, persistent: false, in_flight: None }),
             (10, window(60_000, ssthresh)),
             (20, window(50_000, ssthresh)),
             (30, Action::Recovered),

@@ -52,7 +52,10 @@ impl Written {
                 in_flight: self.in_flight,
                 limit,
             }),
-            "lost" => Action::Lost { sent, persistent: self.persistent },
+            "lost" => {
+                let in_flight = (self.in_flight > 0).then_some(self.in_flight);
+                Action::Lost { sent, persistent: self.persistent, in_flight }
+            }
             "marked" => Action::Marked { sent },
             "timeout" => Action::Timeout,
             "recovered" => Action::Recovered,

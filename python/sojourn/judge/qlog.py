@@ -204,7 +204,9 @@ class _Reader:
             last, longest = number, max(longest, sent - start)
         timeout = self.metrics.get("smoothed_rtt", 0.333) + MAX_ACK_DELAY
         timeout += max(4 * self.metrics.get("rtt_variance", 0.1665), GRANULARITY)
-        self._emit(at, "lost", sent=max(sent for _, sent in self.lost), persistent=longest > PERSISTENT * timeout)
+        newest, persistent = max(sent for _, sent in self.lost), longest > PERSISTENT * timeout
+        known = {"in_flight": self.flight.bytes} if self.frames else {}
+        self._emit(at, "lost", sent=newest, persistent=persistent, **known)
         self.lost, self.news = [], True
 
     def _on_congestion_state_updated(self, at: float, data: dict[str, Any]) -> None:
