@@ -75,6 +75,7 @@ def rust_functions(path: Path) -> Iterator[Function]:
             )
         attributes = "".join(lines[max(0, first - 3) : first])
         foreign = "#[pyfunction]" in attributes or "#[pyo3(" in attributes or 'extern "' in found.group()
+        foreign |= path.as_posix().startswith("stacks/") and found["indent"] != ""  # a stack's trait
         inputs = re.search(r"\bin ", text(path)[found.end() : signature]) is not None  # proptest: `x in 0..10`
         yield Function(path, found["name"], first + 1, last - first + 1, parameters, foreign or inputs)
 

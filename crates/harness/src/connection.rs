@@ -4,6 +4,7 @@ use crate::endpoint::{Datagram, Endpoint, Pair, State};
 use crate::error::Error;
 use sojourn_units::Time;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The largest IP packet, in bytes.
@@ -34,7 +35,7 @@ struct End {
 
 /// Both ends of a flow.
 pub(crate) struct Connection {
-    pub name: String,
+    pub name: Arc<str>,
     host: String,
     sender: End,
     receiver: End,

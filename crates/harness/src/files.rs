@@ -42,7 +42,7 @@ impl Log {
         let mut file = Writer::new(Vec::new(), "sojourn-harness", &interfaces)?;
         let mut flows: Vec<&str> = Vec::new();
         for packet in self.packets.iter().filter(|packet| packet.kind != PacketKind::Dropped) {
-            let flow = flows.iter().position(|flow| *flow == packet.flow).unwrap_or_else(|| {
+            let flow = flows.iter().position(|flow| *flow == &*packet.flow).unwrap_or_else(|| {
                 flows.push(&packet.flow);
                 flows.len() - 1
             });

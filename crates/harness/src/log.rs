@@ -4,6 +4,7 @@ use crate::endpoint::{Ecn, State};
 use sojourn_lab::Series;
 use sojourn_scenario::record::Record;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What happened to a packet.
@@ -23,7 +24,7 @@ pub struct PacketEvent {
     /// Its time.
     pub at: Duration,
     /// The flow, such as `web/0`.
-    pub flow: String,
+    pub flow: Arc<str>,
     /// Whether it travels to the sender of the data.
     pub back: bool,
     /// The number of the packet in the run, from 1.

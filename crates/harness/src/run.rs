@@ -12,6 +12,7 @@ use sojourn_sim::{ForeignAction, ForeignEvent, ForeignPacket};
 use sojourn_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Makes both ends of a connection.
@@ -273,7 +274,7 @@ impl Running {
         let Some(connection) = self.connections.get(&packet.flow) else { return };
         let &ForeignPacket { back, size, ecn, token, .. } = packet;
         let at = Duration::from_nanos(at.as_nanos());
-        self.log.packets.push(PacketEvent { at, flow: connection.name.clone(), back, number: token, size, ecn, kind });
+        self.log.packets.push(PacketEvent { at, flow: Arc::clone(&connection.name), back, number: token, size, ecn, kind });
     }
 
     fn finish(self) -> Result<Run, Error> {

@@ -254,7 +254,7 @@ fn columns<'py>(py: Python<'py>, log: &Log) -> PyResult<(Bound<'py, PyDict>, Bou
     };
     let of = &log.packets;
     packets.set_item("at_s", of.iter().map(seconds).collect::<Vec<_>>().into_pyarray(py))?;
-    packets.set_item("flow", of.iter().map(|packet| packet.flow.as_str()).collect::<Vec<_>>())?;
+    packets.set_item("flow", of.iter().map(|packet| &*packet.flow).collect::<Vec<_>>())?;
     packets.set_item("back", of.iter().map(|packet| packet.back).collect::<Vec<_>>().into_pyarray(py))?;
     packets.set_item("number", of.iter().map(|packet| packet.number).collect::<Vec<_>>().into_pyarray(py))?;
     packets.set_item("size_bytes", of.iter().map(|packet| packet.size).collect::<Vec<_>>().into_pyarray(py))?;

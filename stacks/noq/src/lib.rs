@@ -1,10 +1,14 @@
 //! Endpoints of noq-proto for `sojourn-harness`.
 
 mod api;
+#[path = "../../controller.rs"]
+mod controller;
+mod ours;
 #[path = "../../quic.rs"]
 mod quic;
 mod random;
 
+pub use controller::Choice;
 use noq_proto::TransportConfig;
 use sojourn_harness::{FlowInfo, Pair};
 

@@ -1,7 +1,11 @@
 //! Endpoints of quinn-proto for `sojourn-harness`.
 
 mod api;
+#[path = "../../controller.rs"]
+mod controller;
+mod ours;
 #[path = "../../quic.rs"]
 mod quic;
 
+pub use controller::Choice;
 pub use quic::{ends, pair};

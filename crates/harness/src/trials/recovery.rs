@@ -134,7 +134,7 @@ pub(super) const TRIALS: &[Trial] = &[
     Trial {
         name: "idle_restart",
         rule: "rfc9002#7.7, rfc5681#4.1, after a pause the sender paces, or sends at most the initial window",
-        laws: &[],
+        laws: CLASSIC,
         network: || {
             let rates =
                 "{ at = \"0 s\", rate = \"5 Mbit/s\" }, { at = \"1500 ms\", silent = true }, { at = \"3500 ms\", rate = \"5 Mbit/s\" }";

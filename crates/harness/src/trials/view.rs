@@ -58,7 +58,7 @@ impl<'a> View<'a> {
     pub fn new(log: &'a Log, flow: &str) -> Self {
         let mut data = BTreeMap::new();
         let mut acks = BTreeMap::new();
-        for packet in log.packets.iter().filter(|packet| packet.flow == flow) {
+        for packet in log.packets.iter().filter(|packet| &*packet.flow == flow) {
             let size = u64::from(packet.size).saturating_sub(HEADERS as u64);
             match (packet.back, packet.kind) {
                 (false, PacketKind::Sent) => {

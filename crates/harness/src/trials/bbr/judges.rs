@@ -1,6 +1,6 @@
 //! The conditions of the cases.
 
-use super::path::{BDP, PATH_RATE, ROUND_TRIP, expect};
+use super::path::{AFTER_PROBE_RTT, BDP, PATH_RATE, ROUND_TRIP, expect};
 use super::phases::{Phase, Phases, Span};
 use crate::trials::view::View;
 use crate::trials::{Broken, Verdict};
@@ -182,8 +182,10 @@ pub(super) fn up_paces_faster(_: &View<'_>, phases: &Phases) -> Result<(), Broke
     gain_is(first_up(phases, Duration::ZERO)?, 1.25)
 }
 
+/// Down is over at once if the queue is empty.
 pub(super) fn up_precedes_down(_: &View<'_>, phases: &Phases) -> Result<(), Broken> {
-    phases.next(first_up(phases, Duration::ZERO)?, Phase::Down).map(drop)
+    let up = first_up(phases, Duration::ZERO)?;
+    phases.next(up, Phase::Down).or_else(|broken| phases.next(up, Phase::Cruise).map_err(|_| broken)).map(drop)
 }
 
 pub(super) fn up_ends_without_loss(view: &View<'_>, phases: &Phases) -> Result<(), Broken> {
@@ -226,9 +228,10 @@ pub(super) fn down_empties_the_queue(view: &View<'_>, phases: &Phases) -> Result
     is_drained(view, down.until, Phase::Down)
 }
 
-/// After Down, Refill takes a round, and then comes Up.
+/// Refill takes a round after Down, and then comes Up.
+/// ProbeRTT would begin a new cycle, so that the first one must be over.
 pub(super) fn down_ends_by_time(view: &View<'_>, phases: &Phases) -> Result<(), Broken> {
-    let down = phases.first(Phase::Down, first_up(phases, Duration::ZERO)?.from)?;
+    let down = phases.first(Phase::Down, first_up(phases, AFTER_PROBE_RTT)?.from)?;
     let up = first_up(phases, down.until)?;
     let (waited, length) = ((up.from - down.until).as_secs_f64(), (down.until - down.from).as_secs_f64());
     let [before, after] = [down.from, down.until].map(|at| view.bandwidth_at(at) as f64 / 1e6);

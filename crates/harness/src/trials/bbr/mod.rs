@@ -12,7 +12,7 @@ use super::{Broken, FLOW, Law, Step, Trial};
 use crate::network::Dumbbell;
 use crate::script::Fate;
 use judges::Use;
-use path::{ROUND_TRIP, bulk, path, queue, scheduled, text};
+use path::{AFTER_PROBE_RTT, ROUND_TRIP, bulk, path, queue, scheduled, text};
 use phases::{Phase, Phases};
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ const HALVE_IN_DRAIN: Step = |network, view| {
     Ok((network.change(&text(at), "rate = \"5 Mbit/s\""), at))
 };
 const SLOW_IN_DOWN: Step = |network, view| {
-    let at = begin(view, Phase::Down, first_up(view)?.0)?;
+    let at = begin(view, Phase::Down, begin(view, Phase::Up, AFTER_PROBE_RTT)?)?;
     Ok((network.change(&text(at), "rate = \"8.5 Mbit/s\""), at))
 };
 /// One packet is half a round trip late.

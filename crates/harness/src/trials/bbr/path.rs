@@ -8,6 +8,8 @@ use std::time::Duration;
 pub const PATH_RATE: f64 = 1e7;
 /// Its round-trip time.
 pub const ROUND_TRIP: Duration = Duration::from_millis(40);
+/// A time after the first ProbeRTT. The next one follows 5 s later.
+pub const AFTER_PROBE_RTT: Duration = Duration::from_millis(5600);
 /// Its bandwidth-delay product in bytes.
 pub const BDP: f64 = PATH_RATE * 0.04 / 8.0;
 

@@ -1,0 +1,110 @@
+//! Controllers of the registry in a QUIC stack with the interface of quinn-proto.
+
+use sojourn_cc::{CcConfig, Driver, ParamError, REGISTRY, RoundTrip};
+use sojourn_units::{Duration, Stream, Time};
+use std::fmt;
+use std::time::Instant;
+
+/// Bytes of the initial window, at most (rfc9002#7.2).
+pub const INITIAL_WINDOW: u64 = 14_720;
+
+/// A controller of the registry, with its parameters and the seed of its random choices.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    config: CcConfig,
+    seed: u64,
+}
+
+/// A name that no controller has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unknown(String);
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = REGISTRY.iter().map(|entry| entry.name).collect();
+        write!(f, "expected a controller, one of {}, got {:?}", names.join(", "), self.0)
+    }
+}
+
+impl std::error::Error for Unknown {}
+
+impl Choice {
+    /// The controller of this name with its defaults, such as "flower-plus".
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn named(name: &str, seed: u64) -> Result<Choice, Unknown> {
+        let entry = REGISTRY.iter().find(|entry| entry.name == name).ok_or_else(|| Unknown(name.into()))?;
+        Ok(Choice { config: (entry.default)(), seed })
+    }
+
+    /// A controller with these parameters.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn configured(config: CcConfig, seed: u64) -> Result<Choice, ParamError> {
+        Driver::new(&config, 1200, INITIAL_WINDOW)?;
+        Ok(Choice { config, seed })
+    }
+
+    /// The controller of a connection that begins now with packets of this size.
+    pub fn start(&self, now: Instant, packet: u16) -> Running {
+        let packet = u64::from(packet);
+        let initial = (10 * packet).min(INITIAL_WINDOW.max(2 * packet));
+        let mut driver = Driver::new(&self.config, packet, initial).expect("the parameters were checked");
+        driver.use_random(Stream::named(self.seed, "controller"));
+        Running { driver, base: now, rtt: RoundTrip::default(), initial }
+    }
+}
+
+/// The controller of a connection.
+#[derive(Clone, Debug)]
+pub struct Running {
+    pub driver: Driver,
+    base: Instant,
+    rtt: RoundTrip,
+    pub initial: u64,
+}
+
+impl Running {
+    fn at(&self, time: Instant) -> Time {
+        Time::ZERO + duration(time.saturating_duration_since(self.base))
+    }
+
+    pub fn sent(&mut self, now: Instant, bytes: u64) {
+        self.driver.on_sent(self.at(now), bytes);
+    }
+
+    /// A packet is acknowledged; `rtt` are the smoothed and the smallest RTT.
+    pub fn acked(&mut self, now: Instant, sent: Instant, bytes: u64, rtt: [std::time::Duration; 2]) {
+        let latest = duration(now.saturating_duration_since(sent));
+        // Before its first sample the stack tells its initial guess.
+        let [smoothed, least] = rtt.map(duration);
+        let guessed = least > latest;
+        self.rtt = RoundTrip { latest: Some(latest), smoothed: if guessed { latest } else { smoothed }, least: least.min(latest) };
+        self.driver.on_ack(self.at(now), self.at(sent), bytes);
+    }
+
+    pub fn acks_end(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
+        if in_flight == 0 {
+            self.driver.on_empty();
+        }
+        self.driver.on_acks_end(self.at(now), self.rtt, 0, app_limited);
+    }
+
+    /// Packets are lost, or one was marked if no bytes were lost.
+    pub fn congestion(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
+        let (now, sent) = (self.at(now), self.at(sent));
+        match lost_bytes {
+            0 => self.driver.on_mark(now, sent),
+            _ => self.driver.on_lost(now, sent, lost_bytes),
+        }
+        if persistent {
+            self.driver.on_persistent_congestion(now);
+        }
+    }
+}
+
+fn duration(time: std::time::Duration) -> Duration {
+    Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,63 @@
+//! Controllers of the registry in quinn-proto.
+
+use crate::controller::{Choice, Running};
+use quinn_proto::RttEstimator;
+use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// quinn-proto takes a window only, and paces by 1.25 windows a round trip. It tells of marks once a round trip.
+#[derive(Clone, Debug)]
+struct Ours(Running);
+
+impl ControllerFactory for Choice {
+    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+        Box::new(Ours(self.start(now, mtu)))
+    }
+}
+
+impl Controller for Ours {
+    fn on_sent(&mut self, now: Instant, bytes: u64, _: u64) {
+        self.0.sent(now, bytes);
+    }
+
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: bool, rtt: &RttEstimator) {
+        self.0.acked(now, sent, bytes, [rtt.get(), rtt.min()]);
+    }
+
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _: Option<u64>) {
+        self.0.acks_end(now, in_flight, app_limited);
+    }
+
+    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost_bytes: u64) {
+        self.0.congestion(now, sent, persistent, lost_bytes);
+    }
+
+    fn on_mtu_update(&mut self, mtu: u16) {
+        self.0.driver.set_packet_size(mtu.into());
+    }
+
+    fn window(&self) -> u64 {
+        self.0.driver.window()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = self.window();
+        metrics.ssthresh = self.0.driver.ssthresh();
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.0.initial
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
