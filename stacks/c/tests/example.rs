@@ -48,6 +48,17 @@ fn a_window_of_20_packets_has_the_goodput_of_20_packets_a_round_trip() {
 }
 
 #[test]
+fn cubic_fills_a_link_and_its_losses_are_those_of_a_full_queue() {
+    let record: serde_json::Value = serde_json::from_str(&run("cubic")).unwrap();
+    let flow = &record["flows"][0];
+    // 40 ms are 33 packets, so the queue of 40 is not empty after a reduction to 0.7 of 73: the link stays full after slow start.
+    let goodput = flow["goodput_bps"].as_f64().unwrap();
+    let full = 10e6 * 1460.0 / 1500.0;
+    assert!(goodput > 0.95 * full && goodput <= full, "expected about {full}, got {goodput}");
+    assert!(flow["dropped"].as_u64().unwrap() > 0);
+}
+
+#[test]
 fn an_example_has_at_most_60_lines() {
     for file in std::fs::read_dir(Path::new(PACKAGE).join("examples")).unwrap() {
         let path = file.unwrap().path();
