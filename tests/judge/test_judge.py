@@ -194,6 +194,8 @@ def test_a_file_without_windows_is_an_error(tmp_path, text, said):
 
 def test_an_unknown_flow_and_a_controller_without_input_are_errors(tmp_path):
     file = quinn(tmp_path / "q.sqlog")
+    with pytest.raises(sj.UserError, match=r"missing\.qlog"):
+        judge(Path("missing.qlog"), "reno")
     with pytest.raises(sj.UserError, match="called other, got quinn"):
         judge(file, "reno", "other")
     with pytest.raises(sj.ScenarioError, match=r"controller: expected one of reno, cubic, .* got \"bbr\""):

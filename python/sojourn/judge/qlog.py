@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import UserError
+from sojourn.core.scenario_files import read_text
 from sojourn.judge.log import Flight, Log
 
 ENDINGS = (".qlog", ".sqlog", ".json")
@@ -60,7 +61,7 @@ def read_qlog(file: Path, flow: str | None = None) -> Log:
 
 
 def _traces(file: Path) -> Iterator[Trace]:
-    text = file.read_text(encoding="utf-8")
+    text = read_text(file)
     try:
         if text.startswith("\x1e"):
             head, *events = (json.loads(each) for each in text.split("\x1e") if each.strip())
