@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.core.errors import UserError
-from sojourn.core.scenario_files import read_text
+from sojourn.core.scenario_files import readable
 from sojourn.judge.log import Flight, Log
 
 ENDINGS = (".qlog", ".sqlog", ".json")
@@ -61,7 +61,8 @@ def read_qlog(file: Path, flow: str | None = None) -> Log:
 
 
 def _traces(file: Path) -> Iterator[Trace]:
-    text = read_text(file)
+    with readable(file, "log"):
+        text = file.read_text(encoding="utf-8", errors="replace")
     try:
         if text.startswith("\x1e"):
             head, *events = (json.loads(each) for each in text.split("\x1e") if each.strip())
