@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from sojourn.core.field_labels import with_unit
@@ -17,7 +14,8 @@ from sojourn.core.text_format import counted
 from sojourn.diagnose.cases import IDLE, NOW, load_text
 from sojourn.diagnose.diagnosis import LATENCY, NEITHER, Diagnosis, measures
 from sojourn.diagnose.tc import REDIRECT, WAN, tc_lines
-from sojourn.plots.style import BAD, COLORS, GOOD, drawing, literal, rc_context
+from sojourn.plots.page import render, svg
+from sojourn.plots.style import BAD, COLORS, GOOD, drawing, rc_context
 
 NUMBERS = {
     LATENCY: "Latency under load",
@@ -38,18 +36,12 @@ UNITS = {LATENCY: "ms, 95 % of pings are faster", "ping RPM": "round trips a min
 
 def page_of(found: Diagnosis, remarks: Sequence[str] = ()) -> str:
     """The page as HTML without any other file. `remarks` say what is uncertain about the line."""
-    templates = Environment(
-        loader=PackageLoader("sojourn.diagnose"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
     columns = measures(found.line)
     with drawing("diagnosis"), rc_context():
         pictures = {"over_time": svg(_over_time(found)), "options": svg(_options(found))}
     line = found.line
-    return templates.get_template("page.html").render(
+    return render(
+        "sojourn.diagnose",
         title=f"{found.name}: what the line does under load",
         answer=answer(found),
         numbers=[_number(found, column) for column in NUMBERS],
@@ -136,12 +128,3 @@ def _options(found: Diagnosis) -> Figure:
     axes.set_xlabel("95 % quantile of the ping's round trip (ms)")
     axes.legend(loc="lower right")
     return figure
-
-
-def svg(figure: Figure) -> Markup:
-    """The figure as an SVG element. Matplotlib escapes its texts."""
-    literal(figure)
-    file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
-    text = file.getvalue()
-    return Markup(text[text.index("<svg") :])

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from sojourn.diagnose.page import svg
 from sojourn.judge.judgement import Divergence, Judgement
+from sojourn.plots.page import render, svg
 from sojourn.plots.style import BAD, COLORS, drawing, rc_context
 
 MOST_POINTS = 4000  # of a curve in a picture
@@ -28,18 +27,12 @@ METHOD = (
 
 def page_of(found: Judgement) -> str:
     """The page as HTML without any other file."""
-    templates = Environment(
-        loader=PackageLoader("sojourn.judge"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
     times = found.windows["t"]
     with drawing("judgement"), rc_context():
         whole = svg(_windows(found, float(times[0]), float(times[-1])))
         close = [_close(found, each) for each in found.divergences]
-    return templates.get_template("page.html").render(
+    return render(
+        "sojourn.judge",
         title=f"{found.log.name}: the window by {found.controller}",
         answer=found.answer(),
         whole=whole,
