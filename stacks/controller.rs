@@ -1,12 +1,22 @@
 //! Controllers of the registry in a QUIC stack with the interface of quinn-proto.
 
+use crate::api::{ControllerFactory, TransportConfig};
 use sojourn_cc::{CcConfig, Driver, ParamError, REGISTRY, RoundTrip};
+use sojourn_harness::{FlowInfo, Pair};
 use sojourn_units::{Duration, Stream, Time};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Bytes of the initial window, at most (rfc9002#7.2).
 pub const INITIAL_WINDOW: u64 = 14_720;
+
+/// Both ends of a connection with this controller and the stack's other defaults.
+pub fn pair_with(flow: &FlowInfo, controller: Arc<dyn ControllerFactory + Send + Sync>) -> Pair {
+    let mut transport = TransportConfig::default();
+    transport.congestion_controller_factory(controller);
+    crate::pair(flow, transport)
+}
 
 /// A controller of the registry, with its parameters and the seed of its random choices.
 #[derive(Clone, Debug)]

@@ -85,7 +85,7 @@ impl Connection {
     /// Takes all datagrams that an end sends now.
     pub fn transmit(&mut self, side: Side, now: Duration) -> Result<Vec<Datagram>, Error> {
         let mut sent = Vec::new();
-        let largest = LARGEST - self.headers(side);
+        let largest = LARGEST.saturating_sub(self.headers(side));
         while let Some(datagram) = self.guarded(side, now, |endpoint| endpoint.transmit(now))? {
             let size = datagram.payload.len();
             if size > largest {

@@ -13,7 +13,10 @@ from sojourn.plots.style import literal
 
 
 def render(package: str, **values: Any) -> str:
-    """The page of a package as HTML without any other file: its `page.html`, which extends `base.html`."""
+    """The page of a package as HTML without any other file.
+
+    Its template is `page.html`, which extends `base.html`.
+    """
     templates = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("sojourn.plots")]),
         autoescape=True,

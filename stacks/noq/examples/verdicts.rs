@@ -1,9 +1,8 @@
 //! Prints the verdict of each trial on noq-proto's controllers.
 
-use noq_proto::TransportConfig;
 use noq_proto::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
 use sojourn_harness::trials::{self, Law};
-use sojourn_noq::pair;
+use sojourn_noq::pair_with;
 use std::sync::Arc;
 
 fn main() {
@@ -14,11 +13,7 @@ fn main() {
     ];
     for (law, controller) in controllers {
         println!("{law:?}");
-        let judged = trials::run(law, &|flow| {
-            let mut transport = TransportConfig::default();
-            transport.congestion_controller_factory(Arc::clone(&controller));
-            pair(flow, transport)
-        });
+        let judged = trials::run(law, &|flow| pair_with(flow, Arc::clone(&controller)));
         for (name, judged) in judged {
             println!("{name}: {judged}");
         }

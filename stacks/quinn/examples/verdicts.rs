@@ -1,9 +1,8 @@
 //! Prints the verdict of each trial on quinn-proto's controllers.
 
-use quinn_proto::TransportConfig;
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 use sojourn_harness::trials::{self, Law};
-use sojourn_quinn::pair;
+use sojourn_quinn::pair_with;
 use std::sync::Arc;
 
 fn main() {
@@ -11,11 +10,7 @@ fn main() {
         [(Law::Reno, Arc::new(NewRenoConfig::default())), (Law::Cubic, Arc::new(CubicConfig::default()))];
     for (law, controller) in controllers {
         println!("{law:?}");
-        let judged = trials::run(law, &|flow| {
-            let mut transport = TransportConfig::default();
-            transport.congestion_controller_factory(Arc::clone(&controller));
-            pair(flow, transport)
-        });
+        let judged = trials::run(law, &|flow| pair_with(flow, Arc::clone(&controller)));
         for (name, judged) in judged {
             println!("{name}: {judged}");
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 pub use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint as StackEndpoint, Event, ServerConfig,
-    StreamEvent, StreamId, Transmit, TransportConfig, crypto::rustls::QuicClientConfig,
+    StreamEvent, StreamId, Transmit, TransportConfig, congestion::ControllerFactory, crypto::rustls::QuicClientConfig,
 };
 
 /// An endpoint with this seed of its random numbers; with a configuration it is a server.

@@ -147,7 +147,7 @@ pub(super) const TRIALS: &[Trial] = &[
         used: 0.85 from 20000, [bandwidth_is_found_in_rounds]),
     case!("ten_times_less", "a bandwidth of a tenth halves the pacing rate soon, and is found",
         || path(0.5, "30 s").change("5 s", "rate = \"1 Mbit/s\""), used: 0.085 from 20000, [bandwidth_falls]),
-    case!("policer", "a policer at half of the rate drops at most 2 % in the long run",
+    case!("policer", "a policer at half of the rate drops little in the long run, at most BBR's loss threshold of 2 %, as the draft gives no bound",
         || path(2.0, "30 s").impair("kind = \"policer\", rate = \"5 Mbit/s\", burst = \"50 kB\", place = \"before-queue\""),
         used: 0.4 from 10000, [policer_drops_little]),
     case!("spurious_recovery", "a recovery without a loss does not end probing for good",
