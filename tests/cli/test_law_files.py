@@ -9,6 +9,8 @@ import pytest
 import sojourn as sj
 from sojourn.cli import main
 
+pytestmark = pytest.mark.no_libraries
+
 LAWS = """
 from dataclasses import dataclass
 from helper import SHARE

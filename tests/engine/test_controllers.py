@@ -17,6 +17,8 @@ from sojourn.cli import main
 from sojourn.runs import watchdog
 from sojourn.runs.laws import CONTROLLER
 
+pytestmark = pytest.mark.no_libraries
+
 EXAMPLE = Path("examples/controller.py")
 
 

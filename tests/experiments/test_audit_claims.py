@@ -20,6 +20,8 @@ from sojourn.experiments.needs import cases_of
 from tests.support.experiment_folder import OTHER_CLAIMS
 from tests.support.source_tree import ROOT
 
+pytestmark = pytest.mark.no_libraries
+
 FEW = 8
 """The largest number of cases of a claim in these tests."""
 LEHTO = ROOT / "papers" / "lehto-2005"

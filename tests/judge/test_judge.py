@@ -14,6 +14,8 @@ from sojourn.judge.judgement import judge
 from sojourn.judge.page import page_of
 from sojourn.judge.qlog import read_qlog
 
+pytestmark = pytest.mark.no_libraries
+
 MSS = 1200
 
 

@@ -12,6 +12,8 @@ from conformance.mutants.python_sources import Copy, mutants_of
 from sojourn.core.errors import UserError
 from tests.support.source_tree import ROOT
 
+pytestmark = pytest.mark.no_libraries
+
 SOURCE = '''"""Adds 1 < 2."""
 def fits(size: int = 3, *, whole: bool = True) -> bool:
     """Whether it fits."""

@@ -29,7 +29,10 @@ links = [{ name = "l", from = "a", to = "b", delay = "1 ms", duplex = true, trac
 flows = [{ name = "f", from = "a", to = "b" }]
 """
 
-pytestmark = pytest.mark.skipif(not ZERO.exists(), reason="there is no device that never ends")
+pytestmark = [
+    pytest.mark.no_libraries,
+    pytest.mark.skipif(not ZERO.exists(), reason="there is no device that never ends"),
+]
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -26,6 +26,8 @@ from sojourn.experiments.index import write_index
 from sojourn.plots import style
 from tests.runs.test_links import FLENT
 
+pytestmark = pytest.mark.no_libraries
+
 NAMES = [
     "../pwned/sub/config",
     "/etc/passwd",

@@ -21,6 +21,8 @@ from sojourn.core.files import DiskError, locked, remove_unfinished, together, w
 from sojourn.runs.store import Store
 from tests.experiments.test_paper_folder import CLAIMS, PAPER
 
+pytestmark = pytest.mark.no_libraries
+
 FLENT = {
     "metadata": {"NAME": "m"},
     "x_values": [0, 1, 2],

@@ -12,6 +12,8 @@ from sojourn.core.errors import Note
 from sojourn.runs.shards import Shard
 from sojourn.runs.store import Store
 
+pytestmark = pytest.mark.no_libraries
+
 AXES = {"flows.ftp.count": [1, 2, 3, 4], "links.bottleneck.queue.aqm": ["droptail", "red"]}
 
 
