@@ -17,6 +17,7 @@ from sojourn.judge.qlog import read_qlog
 pytestmark = pytest.mark.no_libraries
 
 MSS = 1200
+NEW = Path(sj.__file__).parent / "cli" / "starter_files" / "scenario.toml"
 
 
 def dumbbell(controller: str, profile: str, seconds: float) -> sj.Scenario:
@@ -81,6 +82,34 @@ def test_our_own_senders_do_not_part_from_their_controllers(tmp_path, controller
     assert found.divergences == []
     assert found.reductions > 2
     assert found.log.linux == (profile == "linux")
+
+
+@pytest.mark.parametrize(("profile", "seed"), [("rfc", 1), ("rfc", 2), ("linux", 2)])
+def test_no_flow_of_a_new_scenario_parts_from_its_controller(tmp_path, profile, seed):
+    """Among them are a loss at the start of congestion avoidance and two recoveries in a row."""
+    scenario = sj.load(NEW).set("tcp.profile", profile).set("duration", "7 s")
+    file = write_qlog(scenario, tmp_path / "own.qlog", seed)
+    found = [judge(file, "cubic", f"download/{flow}") for flow in range(5)]
+    assert [each.divergences for each in found] == [[]] * 5
+    assert sum(each.reductions for each in found) > 10
+
+
+def test_rtts_longer_than_the_log_so_far_are_milliseconds(tmp_path):
+    """The first answer arrives after a timeout, so the least RTT is far below it."""
+    events: list[dict[str, Any]] = []
+    for number, (sent, answered) in enumerate([(0, 1010), (1012, 1022), (1023, 1033)]):
+        header = {"header": {"packet_type": "1RTT", "packet_number": number}, "raw": {"length": MSS}}
+        events.append({"time": sent, "name": "transport:packet_sent", "data": header})
+        frames = {"frames": [{"frame_type": "ack", "acked_ranges": [[number, number]]}]}
+        events.append({"time": answered, "name": "transport:packet_received", "data": header | frames})
+        rtts = {"latest_rtt": 10.0, "min_rtt": 10.0, "smoothed_rtt": 10.0}
+        window = {"congestion_window": 10 * MSS, "bytes_in_flight": 0}
+        events.append({"time": answered, "name": "recovery:metrics_updated", "data": rtts | window})
+    file = tmp_path / "late.qlog"
+    file.write_text(
+        json.dumps({"traces": [{"common_fields": {"time_format": "relative"}, "events": events}]}), encoding="utf-8"
+    )
+    assert [event.get("srtt") for event in read_qlog(file).events if event["kind"] == "acked"] == [None, 0.01, 0.01]
 
 
 @pytest.mark.slow

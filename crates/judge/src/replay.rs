@@ -368,6 +368,9 @@ impl<'a> Replay<'a> {
         if recovered && theirs.cwnd > ours.ssthresh + 1.0 && theirs.cwnd > self.theirs.cwnd + 1.0 {
             self.add(apart, "the end of recovery", None, Cause::AboveSsthresh);
         }
+        if recovered && theirs.ssthresh < ours.ssthresh - 1.0 {
+            self.add(apart, "the end of recovery", None, Cause::ReducedAgain);
+        }
         self.restart(theirs);
     }
 
@@ -393,8 +396,12 @@ impl<'a> Replay<'a> {
             return self.restart(theirs);
         }
         let tolerance = self.epoch.tolerance(self.mss);
-        if interval.crossed && self.rivals[0].first().is_none() && (theirs.cwnd - ours.cwnd).abs() <= tolerance + interval.acked {
-            return self.restart(theirs);
+        if interval.crossed && self.rivals[0].first().is_none() && apart.distance() <= tolerance + interval.acked {
+            // A restart would begin congestion avoidance an ACK later, from another window.
+            if apart.distance() > self.byte() {
+                self.restart(theirs);
+            }
+            return;
         }
         let unsure = interval.unknown > 0.0 && self.rivals[0].first().is_none();
         if unsure && theirs.cwnd >= last.cwnd - tolerance && theirs.cwnd <= ours.cwnd + tolerance {

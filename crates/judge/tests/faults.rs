@@ -328,6 +328,26 @@ fn the_windows_of_tcp_in_recovery_are_not_compared_and_its_threshold_is() {
     assert_eq!(judge(&subject, &log(45_000)).unwrap().divergences[0].cause, Cause::OtherFactor);
 }
 
+#[test]
+fn tcp_reduces_its_threshold_once_in_a_recovery() {
+    let log = |later: u64, renewed: bool| {
+        let window = |cwnd: u64, ssthresh: u64| Action::Window { cwnd, ssthresh: Some(ssthresh) };
+        let lost = Action::Lost { sent: None, persistent: false, in_flight: None };
+        let acked = Action::Acked(Acked { bytes: 1000, ..Acked::default() });
+        let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
+        let again = if renewed { vec![(20, Action::Recovered), (20, lost)] } else { Vec::new() };
+        let start =
+            [(0, window(60_000, 60_000)), (5, acked), (10, lost), (10, window(60_000, 30_000)), (15, window(30_000, 30_000)), (20, acked)];
+        let end = [(20, window(30_000, later)), (25, acked), (30, Action::Recovered), (30, window(later, later))];
+        let events = start.into_iter().chain(again).chain(end);
+        let events: Vec<Event> = events.map(|(ms, action)| Event { at: at(ms), action }).collect();
+        let found = judge(&Subject::tcp("reno", 1000), &events).unwrap();
+        found.divergences.iter().map(|divergence| divergence.cause).collect::<Vec<_>>()
+    };
+    assert_eq!([log(30_000, false), log(15_000, true)], [vec![], vec![]]);
+    assert_eq!(log(15_000, false), [Cause::ReducedAgain]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 

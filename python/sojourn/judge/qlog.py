@@ -28,7 +28,7 @@ ALIASES = {"cwnd": "congestion_window"}
 """Names of aioquic."""
 
 RTTS = ("latest_rtt", "smoothed_rtt", "min_rtt", "rtt_variance")
-ORDER = {"mss": 0, "acked": 1, "lost": 2, "marked": 2, "timeout": 2, "spurious": 3, "recovered": 3, "window": 4}
+ORDER = {"mss": 0, "acked": 1, "lost": 2, "marked": 2, "timeout": 2, "spurious": 2, "recovered": 2, "window": 3}
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,10 @@ class _Reader:
     frames: bool = False
     mss: int = 0
     waiting: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
+    ends: dict[int, int] = field(default_factory=dict)
+    highest: int = 0
+    done: int = 0
+    recover: int = 0
     sizes: dict[int, int] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     window: int | None = None
@@ -141,10 +145,15 @@ class _Reader:
     def _seconds_of_rtt(self) -> float:
         """The factor from reported round-trip times to seconds.
 
-        The drafts have ms. quinn writes seconds: its smallest RTT would be far below the first answer's time.
+        The drafts have ms. quinn writes seconds: no sample is then longer than the log so far, and the smallest RTT is
+        far below the first answer's time.
         """
         times = {name: at for at, name, _ in reversed(self.trace.events) if name in ("packet_sent", "packet_received")}
-        answer = times.get("packet_received", 0.0) - times.get("packet_sent", 0.0)
+        start = times.get("packet_sent", 0.0)
+        samples = [(at - start, data["latest_rtt"]) for at, _, data in self.trace.events if data.get("latest_rtt")]
+        if any(rtt > passed for passed, rtt in samples):
+            return 1e-3
+        answer = times.get("packet_received", start) - start
         least = min((data["min_rtt"] for _, _, data in self.trace.events if data.get("min_rtt")), default=0.0)
         return 1.0 if 0 < least < answer * 1e3 / 30 else 1e-3
 
@@ -154,6 +163,9 @@ class _Reader:
     def _on_packet_sent(self, at: float, data: dict[str, Any]) -> None:
         size, header = _size(data), data.get("header") or {}
         self.waiting[_space(header), header.get("packet_number", 0)] = (at, size)
+        for end in (frame["offset"] + frame["length"] for frame in data.get("frames") or () if "offset" in frame):
+            self.ends[header.get("packet_number", 0)] = end
+            self.highest = max(self.highest, end)
         self.unseen_sent += size
         self.sizes[size] = self.sizes.get(size, 0) + 1
         if size > self.mss and self.sizes[size] >= SEEN:
@@ -172,6 +184,7 @@ class _Reader:
             for number in range(int(first), int(last[0] if last else first) + 1)
         ]
         packets = [self.waiting.pop(key) for key in acked if key in self.waiting]
+        self.done = max([self.done, *(self.ends.pop(number, 0) for _, number in acked)])
         if packets:
             self._acked(at, sum(size for _, size in packets), max(sent for sent, _ in packets))
 
@@ -215,15 +228,25 @@ class _Reader:
         """TCP's recovery: QUIC has its own rules of recovery in the replay."""
         new = str(data.get("new", ""))
         if self.trace.tcp and new == "recovery" != self.state:
-            self._emit(at, "lost")
+            self._recovery(at)
         elif self.trace.tcp and self.state == "recovery" != new:
             self._emit(at, "recovered")
         self.state, self.news = new, True
 
+    def _recovery(self, at: float) -> None:
+        """TCP's recovery begins. It ends when what was sent so far is acknowledged (rfc6582#3.2)."""
+        self._emit(at, "lost")
+        self.recover = self.highest
+
     def _on_metrics_updated(self, at: float, data: dict[str, Any]) -> None:
         before = self.flight.bytes
         values = {ALIASES.get(name, name): value for name, value in data.items() if isinstance(value, int | float)}
+        falls = values.get("ssthresh", HIGH) < self.metrics.get("ssthresh", 0)
         self.metrics |= values
+        if self.trace.tcp and self.state == "recovery" and falls and self.done >= self.recover > 0:
+            # The next recovery began at the end of the last one.
+            self._emit(at, "recovered")
+            self._recovery(at)
         if "bytes_in_flight" in data and not self.frames:
             after = int(data["bytes_in_flight"])
             if self.received:
