@@ -94,6 +94,16 @@ def test_no_flow_of_a_new_scenario_parts_from_its_controller(tmp_path, profile, 
     assert sum(each.reductions for each in found) > 10
 
 
+@pytest.mark.parametrize("profile", ["rfc", "linux"])
+def test_htcp_measures_from_the_end_of_the_repair_after_a_timeout(tmp_path, profile):
+    """With `linux`, the first recovery ends at a window that PRR has not yet raised to ssthresh."""
+    scenario = (
+        sj.load(NEW).set("tcp.profile", profile).set("duration", "7 s").set("flows.download.tcp.control.cc", "htcp")
+    )
+    file = write_qlog(scenario, tmp_path / "own.qlog", 1)
+    assert [judge(file, "htcp", f"download/{flow}").divergences for flow in (0, 4)] == [[], []]
+
+
 def test_rtts_longer_than_the_log_so_far_are_milliseconds(tmp_path):
     """The first answer arrives after a timeout, so the least RTT is far below it."""
     events: list[dict[str, Any]] = []

@@ -67,6 +67,8 @@ pub struct Acked {
     pub in_flight: u64,
     /// What limited the sender.
     pub limit: Limit,
+    /// Whether TCP still repairs the losses of a timeout after the ACK.
+    pub after_timeout: bool,
 }
 
 /// What limited a sender. Its window may grow only if the window did (rfc9002#7.8, rfc7661#4.1).

@@ -213,6 +213,11 @@ impl<'a> Replay<'a> {
         self.in_recovery || self.recovery_start.is_some_and(|start| sent.is_some_and(|sent| sent <= start))
     }
 
+    /// Whether TCP's recovery has ended since the last report.
+    fn has_recovered(&self) -> bool {
+        self.adopt && self.subject.transport == Transport::Tcp && self.interval.recovery > 0.0
+    }
+
     fn ack(&mut self, acked: &Acked) {
         let segments = acked.bytes as f64 / f64::from(self.mss);
         let in_recovery = self.of_recovery(acked.sent);
@@ -228,7 +233,8 @@ impl<'a> Replay<'a> {
             in_flight,
             cwnd_limited: acked.limit != Limit::Application,
             in_recovery,
-            open: !in_recovery,
+            after_timeout: acked.after_timeout,
+            open: !in_recovery && !acked.after_timeout,
             snd_una: self.acked as u64,
             snd_max: self.acked as u64 + acked.in_flight.saturating_sub(acked.bytes),
             ..self.last_ack
@@ -267,10 +273,11 @@ impl<'a> Replay<'a> {
     }
 
     /// Begins a reduction; returns the window before it in segments.
-    /// It is the sender's, with our growth since its last report.
+    /// It is the sender's, with our growth since its last report. A recovery that has just ended left ssthresh (rfc6582#3.2).
     fn begin(&mut self, event: &'static str, kind: Kind) -> f64 {
         let grown = (self.ours().cwnd - self.reported.cwnd).max(0.0);
-        self.undo = Window { cwnd: self.theirs.cwnd + grown, ..self.theirs };
+        let left = if self.has_recovered() && self.theirs.ssthresh.is_finite() { self.theirs.ssthresh } else { self.theirs.cwnd };
+        self.undo = Window { cwnd: left + grown, ..self.theirs };
         self.close();
         self.pending = Some(Pending { at: self.now, event, before: self.undo.cwnd, kind });
         self.undo.cwnd
@@ -363,8 +370,8 @@ impl<'a> Replay<'a> {
     /// The endpoint has set the window: after TCP's recovery, an undo or a change of the packet size.
     fn judge_adopted(&mut self, apart: &Apart) {
         let Apart { theirs, ours, .. } = *apart;
+        let recovered = self.has_recovered();
         self.adopt = false;
-        let recovered = self.subject.transport == Transport::Tcp && self.interval.recovery > 0.0;
         if recovered && theirs.cwnd > ours.ssthresh + 1.0 && theirs.cwnd > self.theirs.cwnd + 1.0 {
             self.add(apart, "the end of recovery", None, Cause::AboveSsthresh);
         }

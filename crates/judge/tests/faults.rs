@@ -94,7 +94,8 @@ impl Sender {
         let cwnd_limited = self.limit != Limit::Application || self.has(Cause::AppLimitedGrowth);
         let (rtt, bytes) = (self.rtt, u64::from(packets * MSS));
         let in_flight = (self.controller.cwnd() * f64::from(MSS)) as u64;
-        let acked = Acked { bytes, sent: Some(sent), rtt: Some(rtt), srtt: rtt, rtt_min: rtt, in_flight, limit: self.limit };
+        let acked =
+            Acked { bytes, sent: Some(sent), rtt: Some(rtt), srtt: rtt, rtt_min: rtt, in_flight, limit: self.limit, after_timeout: false };
         self.add(Action::Acked(acked));
         self.acked += bytes;
         let counted = if self.has(Cause::AcksCounted) { 1.0 } else { f64::from(packets) };

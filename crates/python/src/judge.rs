@@ -30,6 +30,8 @@ pub struct Written {
     #[pyo3(default)]
     persistent: bool,
     #[pyo3(default)]
+    after_timeout: bool,
+    #[pyo3(default)]
     ssthresh: Option<u64>,
 }
 
@@ -51,6 +53,7 @@ impl Written {
                 rtt_min: span(self.rtt_min),
                 in_flight: self.in_flight,
                 limit,
+                after_timeout: self.after_timeout,
             }),
             "lost" => {
                 let in_flight = (self.in_flight > 0).then_some(self.in_flight);

@@ -99,8 +99,11 @@ class _Reader:
     waiting: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
     ends: dict[int, int] = field(default_factory=dict)
     highest: int = 0
+    sent_before: int = 0
     done: int = 0
     recover: int = 0
+    timed_out: bool = False
+    sample: float | None = None
     sizes: dict[int, int] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     window: int | None = None
@@ -123,7 +126,7 @@ class _Reader:
         first = self.mss
         found: list[dict[str, Any]] = []
         for at, group in groupby(events, key=lambda event: event[0]):
-            self.out = []
+            self.out, self.sent_before = [], self.highest
             for _, name, data in sorted(group, key=self._late):
                 handle = getattr(self, f"_on_{name}", None)
                 if name == "metrics_updated":
@@ -190,7 +193,11 @@ class _Reader:
 
     def _acked(self, at: float, size: int, sent: float | None) -> None:
         window = self.window
-        known = {name: self.metrics[rtt] for name, rtt in _RTT_FIELDS.items() if rtt in self.metrics}
+        known: dict[str, Any] = {name: self.metrics[rtt] for name, rtt in _RTT_FIELDS.items() if rtt in self.metrics}
+        if self.sample is not None:
+            known["rtt"], self.sample = self.sample, None
+        if self.timed_out and self.done < self.recover:
+            known["after_timeout"] = True
         limit = self.flight.limit(window, self.mss)
         self._emit(at, "acked", bytes=size, sent=sent, in_flight=self.flight.bytes, limit=limit, **known)
         if self.frames:
@@ -203,6 +210,7 @@ class _Reader:
         if data.get("trigger") == "pto_expired" and self.trace.tcp and (sent is None or sent > self.expired):
             self._emit(at, "timeout")
             self.expired, self.news = at, True
+            self.timed_out, self.recover = True, self.sent_before
         self.unseen_lost += size
         if self.frames:
             self.flight.set(at, max(self.flight.bytes - size, 0), self.metrics.get("smoothed_rtt", 1.0))
@@ -236,13 +244,14 @@ class _Reader:
     def _recovery(self, at: float) -> None:
         """TCP's recovery begins. It ends when what was sent so far is acknowledged (rfc6582#3.2)."""
         self._emit(at, "lost")
-        self.recover = self.highest
+        self.timed_out, self.recover = False, self.sent_before
 
     def _on_metrics_updated(self, at: float, data: dict[str, Any]) -> None:
         before = self.flight.bytes
         values = {ALIASES.get(name, name): value for name, value in data.items() if isinstance(value, int | float)}
         falls = values.get("ssthresh", HIGH) < self.metrics.get("ssthresh", 0)
         self.metrics |= values
+        self.sample = values.get("latest_rtt", self.sample)
         if self.trace.tcp and self.state == "recovery" and falls and self.done >= self.recover > 0:
             # The next recovery began at the end of the last one.
             self._emit(at, "recovered")
@@ -283,7 +292,7 @@ def _settled(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [event for event in events if event["kind"] != "window"] + windows[-1:]
 
 
-_RTT_FIELDS = {"rtt": "latest_rtt", "srtt": "smoothed_rtt", "rtt_min": "min_rtt"}
+_RTT_FIELDS = {"srtt": "smoothed_rtt", "rtt_min": "min_rtt"}
 
 
 def _size(data: dict[str, Any]) -> int:
