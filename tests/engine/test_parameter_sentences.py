@@ -76,6 +76,7 @@ RANGES: list[tuple[re.Pattern[str], list[float]]] = [
 KINDS = {
     "Queue": ("aqm", "links.up.queue"),
     "Control": ("cc", "tcp.control"),
+    "StartUpConfig": ("name", "tcp.start_up"),
     "Impairment": ("kind", "links.up.impairments"),
 }
 """Definitions of the schema: the field of the algorithm's name, and the path in a scenario."""

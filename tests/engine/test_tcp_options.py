@@ -38,6 +38,7 @@ OTHERS: dict[str, list[Any]] = {
     "clock_offset": ["3 ms"],
     "clock_skew_ppm": [900.0],
     "control": [{"cc": "vegas"}],
+    "start_up": ["hystart++", "hystart"],
     "ecn": [True, "accurate"],
     "peer_ecn": [False],
     "ecn_syns": [0, 1],

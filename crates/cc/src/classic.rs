@@ -1,7 +1,8 @@
 //! Controllers with slow start below a threshold and a window law above it.
 //! Examples are Reno and CUBIC.
 
-use crate::{Ack, Arithmetic, CongestionController, CongestionEvent, Event, HyStart, Needs, Start, Window};
+use crate::startup::{AnyStartUp, Phase, StartUp, StartUpConfig};
+use crate::{Ack, Arithmetic, CongestionController, CongestionEvent, Event, LostSegment, Needs, Pacing, Start, Window};
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
@@ -176,15 +177,25 @@ impl Counted {
     }
 }
 
+/// A start-up that is not over.
+#[derive(Clone, Debug)]
+struct Running {
+    start_up: AnyStartUp,
+    /// The fraction of a segment by which a window of whole segments has not grown yet.
+    part: f64,
+}
+
 /// Slow start (rfc5681#3.1) and a [`WindowLaw`].
 #[derive(Clone, Debug)]
 pub struct Classic<L> {
     window: Window,
-    /// Ends the first slow start early, if enabled.
-    hystart: Option<Box<HyStart>>,
+    /// The start-up, until it is over; `None` in classic slow start.
+    start_up: Option<Box<Running>>,
     arithmetic: Arithmetic,
     /// Whether a reduction has ended. In Linux the law learns this after processing the ACK.
     reduction_ended: bool,
+    /// Whether the next ACK needs more than the law: a start-up runs, or a reduction has ended.
+    is_special: bool,
     /// The value of [`Counted::count`].
     count: f64,
     law: L,
@@ -197,13 +208,10 @@ impl<L: WindowLaw> Classic<L> {
     /// A controller at the start of a connection.
     pub fn new(start: Start, law: L) -> Self {
         let window = Window { cwnd: start.window, ssthresh: start.ssthresh };
-        Classic { window, hystart: None, arithmetic: start.arithmetic, reduction_ended: false, count: 0.0, law }
-    }
-
-    /// Sets the method of the first slow start; `None` is the standard one.
-    #[must_use]
-    pub(crate) fn with_hystart(self, hystart: Option<HyStart>) -> Self {
-        Classic { hystart: hystart.map(Box::new), ..self }
+        let config = start.start_up.filter(|config| !matches!(config, StartUpConfig::Classic(_)));
+        let start_up = config.map(|config| Box::new(Running { start_up: config.start(start.pacing), part: 0.0 }));
+        let is_special = start_up.is_some();
+        Classic { window, start_up, arithmetic: start.arithmetic, reduction_ended: false, is_special, count: 0.0, law }
     }
 
     /// The window law and its state.
@@ -211,28 +219,52 @@ impl<L: WindowLaw> Classic<L> {
         &self.law
     }
 
-    fn slow_start(&mut self, ack: &Ack) {
-        let Some(hystart) = &mut self.hystart else {
-            self.window.cwnd += ack.slow_start_growth();
-            return;
-        };
-        self.window.cwnd += hystart.growth(ack);
-        if hystart.done() {
-            self.window.ssthresh = self.window.cwnd;
-            self.hystart = None;
+    /// The growth in slow start in segments, if classic slow start grows by `classic`.
+    #[inline]
+    fn growth(&mut self, ack: &Ack, classic: f64) -> f64 {
+        let Some(running) = &mut self.start_up else { return classic };
+        let growth = running.start_up.growth(ack, classic);
+        if self.arithmetic == Arithmetic::Fractions {
+            return growth;
         }
+        let whole = libm::floor(running.part + growth);
+        running.part += growth - whole;
+        whole
+    }
+
+    fn slow_start(&mut self, ack: &Ack) {
+        self.window.cwnd += self.growth(ack, ack.slow_start_growth());
     }
 
     /// Slow start as in Linux (`tcp_slow_start`). Returns the unused acknowledged segments.
     fn slow_start_in_linux(&mut self, ack: &Ack) -> f64 {
-        let growth = self.hystart.as_mut().map_or(ack.acked, |hystart| hystart.whole_growth(ack));
-        if self.hystart.as_ref().is_some_and(|hystart| hystart.done()) {
-            (self.window.ssthresh, self.hystart) = (self.window.cwnd, None);
-        }
+        let growth = self.growth(ack, ack.acked);
         let grown = (self.window.cwnd + growth).min(self.window.ssthresh);
         let left = ack.acked - (grown - self.window.cwnd);
         self.window.cwnd = grown;
         left
+    }
+
+    /// Handles an ACK of which more than the law learns. Returns whether the window may grow.
+    #[cold]
+    fn on_special_ack(&mut self, ack: &Ack) -> bool {
+        if core::mem::take(&mut self.reduction_ended) {
+            self.law.observe(Observation::Event(&Event::ReductionEnd), &mut self.window);
+        }
+        let phase = self.start_up.as_mut().map_or(Phase::Over, |running| running.start_up.on_ack(ack, &mut self.window));
+        if self.start_up.is_some() && self.arithmetic != Arithmetic::Fractions {
+            self.window.cwnd = libm::floor(self.window.cwnd);
+        }
+        if phase == Phase::Over {
+            self.end_start_up();
+        }
+        phase != Phase::Hold
+    }
+
+    /// Ends the start-up; what follows is classic.
+    fn end_start_up(&mut self) {
+        self.start_up = None;
+        self.is_special = self.reduction_ended;
     }
 
     /// Grows the window in whole segments.
@@ -257,7 +289,6 @@ impl<L: WindowLaw> Classic<L> {
 
     /// Reduces the window to `to`.
     fn reduce(&mut self, to: Window) {
-        self.hystart = None;
         self.count = 0.0;
         self.window = to;
         if self.arithmetic != Arithmetic::Fractions {
@@ -270,15 +301,16 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.law.observe(Observation::Ack(ack), &mut self.window);
-        if core::mem::take(&mut self.reduction_ended) {
-            self.law.observe(Observation::Event(&Event::ReductionEnd), &mut self.window);
-        }
+        let held = self.is_special && !self.on_special_ack(ack);
         match self.law.observe(Observation::Turn(ack), &mut self.window) {
             Early::None => {}
             Early::Hold => return,
-            Early::Reduced => return self.reduce(self.window),
+            Early::Reduced => {
+                self.end_start_up();
+                return self.reduce(self.window);
+            }
         }
-        if ack.in_recovery || !ack.cwnd_limited {
+        if ack.in_recovery || !ack.cwnd_limited || held {
             return;
         }
         let Window { cwnd, ssthresh } = self.window;
@@ -293,12 +325,21 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let window = self.law.on_reduction(event);
+        let mut window = self.law.on_reduction(event);
+        if !self.start_up.as_mut().is_some_and(|running| running.start_up.on_congestion(event, &mut window)) {
+            self.end_start_up();
+        }
         self.reduce(window);
     }
 
+    fn on_lost(&mut self, lost: &LostSegment) {
+        if let Some(running) = &mut self.start_up {
+            running.start_up.on_lost(lost.size);
+        }
+    }
+
     fn on_rto(&mut self, now: Time, window: f64) {
-        self.hystart = None;
+        self.end_start_up();
         self.window = Window { cwnd: 1.0, ssthresh: self.law.after_rto(now, window) };
         self.count = 0.0;
     }
@@ -306,14 +347,20 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     fn on_event(&mut self, event: &Event) {
         if matches!(event, Event::ReductionEnd) && self.arithmetic == Arithmetic::Linux {
             // Linux reports it after `in_ack_event` and `pkts_acked`.
-            self.reduction_ended = true;
+            (self.reduction_ended, self.is_special) = (true, true);
             return;
         }
         self.law.observe(Observation::Event(event), &mut self.window);
         match event {
             Event::RepeatedRto { .. } => self.count = 0.0,
             Event::IdleRestart(window) => self.window = *window,
+            Event::IdleEnd { srtt, .. } => {
+                if let Some(running) = &mut self.start_up {
+                    running.start_up.on_flight_start(self.window, *srtt);
+                }
+            }
             Event::Undo(before) => {
+                self.end_start_up();
                 let Window { cwnd, ssthresh } = self.window;
                 self.window = Window { cwnd: cwnd.max(before.cwnd), ssthresh: ssthresh.max(before.ssthresh) };
             }
@@ -336,10 +383,16 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
 
     fn memory(&self) -> usize {
         let own = if size_of::<L>() > BOXED_ABOVE { size_of::<Self>() } else { 0 };
-        own + self.hystart.as_ref().map_or(0, |_| size_of::<HyStart>())
+        own + self.start_up.as_ref().map_or(0, |_| size_of::<Running>())
+    }
+
+    fn pacing(&self) -> Option<Pacing> {
+        self.start_up.as_ref()?.start_up.pacing()
     }
 
     fn needs(&self) -> Needs {
-        self.law.needs()
+        let needs = self.law.needs();
+        let start_up = self.start_up.as_ref().map(|running| running.start_up.needs()).unwrap_or_default();
+        Needs { start_up: true, start_up_pacing: start_up.pacing, losses: start_up.losses, ..needs }
     }
 }

@@ -186,45 +186,6 @@ impl Feedback {
     }
 }
 
-/// The input for a new controller: state of its connection and properties of its endpoint.
-#[derive(Clone, Copy, Debug)]
-pub struct Start {
-    /// The initial window in segments.
-    pub window: f64,
-    /// The initial slow start threshold in segments.
-    pub ssthresh: f64,
-    /// The numbers in which the window counts.
-    pub arithmetic: Arithmetic,
-    /// Whether the endpoint paces segments if the controller sets no pacing rate.
-    pub pacing: bool,
-    /// The ECN feedback.
-    pub ecn: Feedback,
-}
-
-impl Start {
-    /// A start in fractions of a segment, without pacing, with feedback that counts marks.
-    pub const fn new(window: f64, ssthresh: f64) -> Self {
-        Start { window, ssthresh, arithmetic: Arithmetic::Fractions, pacing: false, ecn: Feedback::Counts }
-    }
-
-    /// Switches to Linux's numbers.
-    #[must_use]
-    pub const fn in_linux(self) -> Self {
-        Start { arithmetic: Arithmetic::Linux, ..self }
-    }
-
-    /// Switches to feedback that does not count marks.
-    #[must_use]
-    pub const fn echoing(self) -> Self {
-        Start { ecn: Feedback::Echoes, ..self }
-    }
-
-    /// Whether the numbers are Linux's.
-    pub(crate) fn is_linux(&self) -> bool {
-        self.arithmetic == Arithmetic::Linux
-    }
-}
-
 /// An event other than an ACK, congestion, and the first timeout of a window.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -238,6 +199,8 @@ pub enum Event {
         now: Time,
         /// The time since the last segment.
         idle: Duration,
+        /// The smoothed RTT; zero before the first sample.
+        srtt: Duration,
     },
     /// The same, for controllers that use [samples](Needs::rate_samples).
     FlightStart {
@@ -307,7 +270,7 @@ pub trait CongestionController {
     /// the ACK reveals are in the sample of the next one.
     fn on_sample(&mut self, _sample: &RateSample) {}
 
-    /// Handles a lost segment, if it needs samples.
+    /// Handles a lost segment, if it needs samples or [losses](Needs::losses).
     fn on_lost(&mut self, _lost: &LostSegment) {}
 
     /// Handles a congestion signal.

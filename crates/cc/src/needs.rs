@@ -74,6 +74,13 @@ pub struct Needs {
     pub limits_samples: bool,
     /// The minimum window of rate halving.
     pub floor: Floor,
+    /// Its start-up is exchangeable: [`Start::start_up`](crate::Start::start_up).
+    pub start_up: bool,
+    /// Its start-up sets a pacing rate. Afterwards the endpoint paces by its own options.
+    pub start_up_pacing: bool,
+    /// It requires reports of lost segments: [`on_lost`](crate::CongestionController::on_lost).
+    /// Controllers that use samples get them anyway.
+    pub losses: bool,
 }
 
 impl Needs {
@@ -87,6 +94,9 @@ impl Needs {
         delays: None,
         limits_samples: false,
         floor: Floor::Ssthresh,
+        start_up: false,
+        start_up_pacing: false,
+        losses: false,
     };
 }
 

@@ -100,7 +100,7 @@ fn ack(call: &Call, counts: &Counts, window: f64) -> Ack {
 fn other_event(call: &Call, now: Time, window: f64) -> Event {
     match call.segments % 7 {
         0 => Event::SpuriousRecovery,
-        1 => Event::IdleEnd { now, idle: Duration::from_nanos(call.gap) },
+        1 => Event::IdleEnd { now, idle: Duration::from_nanos(call.gap), srtt: Duration::from_nanos(call.rtt.unwrap_or(0)) },
         2 => Event::IdleRestart(Window { cwnd: 2.0, ssthresh: window.max(2.0) }),
         3 => Event::RepeatedRto { now },
         4 => Event::LossInReduction { in_use: window },

@@ -175,6 +175,14 @@ pub fn control(name: &str, number: u64) -> Option<Table> {
     })
 }
 
+/// The parameters of a start-up: its defaults, or random ones.
+pub fn start_up(name: &str, number: u64) -> Table {
+    match form(Schema::get(), "StartUpConfig", "name", name, number) {
+        Value::Table(table) => table,
+        other => Table::from_iter([("name".to_string(), other)]),
+    }
+}
+
 fn queues(schema: &'static Schema) -> Vec<Case> {
     let every = schema.forms("Queue").into_iter().flat_map(|name| (0..=DRAWS).map(move |number| (name.clone(), number)));
     let case = |(name, number): (String, u64)| {
@@ -232,7 +240,21 @@ fn controllers(schema: &'static Schema) -> Vec<Case> {
         table.insert("tcp".into(), Value::Table(tcp));
         Case::new(format!("cc {name} {number} {profile}"), table)
     };
-    every.map(case).collect()
+    every.map(case).chain(start_ups(schema, &profiles)).collect()
+}
+
+/// Each start-up in Reno and in CUBIC, in turn.
+fn start_ups<'a>(schema: &'static Schema, profiles: &'a [&str]) -> impl Iterator<Item = Case> + 'a {
+    let every = schema.forms("StartUpConfig").into_iter().flat_map(|name| (0..=DRAWS).map(move |number| (name.clone(), number)));
+    every.map(|(name, number)| {
+        let (profile, cc) = (profiles[number as usize], ["reno", "cubic"][number as usize % 2]);
+        let control = Table::from_iter([("cc".to_string(), Value::from(cc))]);
+        let chosen = start_up(&name, number);
+        let mut table = base(PATH);
+        let tcp = [("profile", Value::from(profile)), ("control", control.into()), ("start_up", chosen.into())];
+        table.insert("tcp".into(), Table::from_iter(tcp.map(|(key, value)| (key.to_string(), value))).into());
+        Case::new(format!("start-up {name} {number} {cc} {profile}"), table)
+    })
 }
 
 /// Random values of every TCP option, with reordering.

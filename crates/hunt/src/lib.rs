@@ -18,7 +18,7 @@ mod valid;
 mod ways;
 mod world;
 
-pub use cases::{Case, Group, control};
+pub use cases::{Case, Group, control, start_up};
 pub use compare::{hash, text};
 pub use fault::{Fate, Fault, Way};
 pub use metamorphic::{LAWS, Law};

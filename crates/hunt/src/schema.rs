@@ -63,7 +63,8 @@ impl Schema {
         self.any(node, "", names, draw).expect("a definition has a value")
     }
 
-    /// The names of a definition's variants (`aqm`, `cc` or `kind`), in the order of the schema.
+    /// The names of a definition's variants, in the order of the schema.
+    /// They are the values of `aqm`, `cc`, `kind` or `name`.
     /// Variants of a Linux kernel are excluded.
     pub fn forms(&self, definition: &str) -> Vec<String> {
         let forms = self.root["$defs"][definition]["oneOf"].as_array().into_iter().flatten();
@@ -83,7 +84,7 @@ impl Schema {
 
     fn name_of(&self, form: &Json) -> Option<String> {
         let keys = self.resolve(form)["properties"].as_object()?;
-        ["aqm", "cc", "kind"].iter().find_map(|key| Some(keys.get(*key)?["const"].as_str()?.to_string()))
+        ["aqm", "cc", "kind", "name"].iter().find_map(|key| Some(keys.get(*key)?["const"].as_str()?.to_string()))
     }
 
     fn resolve<'a>(&'a self, node: &'a Json) -> &'a Json {

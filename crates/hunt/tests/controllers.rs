@@ -1,5 +1,5 @@
 //! Every registered controller does the same on a path as stored in `controllers.txt`.
-//! It runs with defaults and with random parameters. The path is a model of a few lines, so a run takes microseconds, and each controller
+//! So does CUBIC with every start-up. A controller runs with defaults and with random parameters. The path is a model of a few lines, so a run takes microseconds, and each controller
 //! meets many. Store a line again only together with an intended change; any other difference is a defect.
 //!
 //! `cargo test --package sojourn-hunt --test controllers -- --ignored` stores the results of this build.
@@ -7,9 +7,9 @@
 use serde_json::json;
 use sojourn_cc::{
     Ack, AnyController, Arithmetic, CcConfig, CongestionController, CongestionEvent, Entry, Event, Feedback, LossState, LostSegment,
-    REGISTRY, RateSample, Signal, Start, Window,
+    REGISTRY, RateSample, START_UPS, Signal, Start, StartUpConfig, StartUpEntry, Window,
 };
-use sojourn_hunt::control;
+use sojourn_hunt::{control, start_up};
 use sojourn_units::{Duration, Stream, Time};
 use std::collections::BTreeMap;
 use std::fs;
@@ -214,7 +214,7 @@ impl Path {
                 let idle = Duration::from_millis([10, 300, 3000, 20_000][self.random.below(4) as usize]);
                 self.now += idle.as_nanos();
                 let now = self.now();
-                cc.on_event(&Event::IdleEnd { now, idle });
+                cc.on_event(&Event::IdleEnd { now, idle, srtt: self.srtt });
                 cc.on_event(&Event::FlightStart { now, srtt: self.srtt, app_limited: true });
                 if idle > self.srtt {
                     cc.on_event(&Event::IdleRestart(Window { cwnd: cc.cwnd().min(10.0), ssthresh: cc.ssthresh() }));
@@ -232,18 +232,35 @@ impl Path {
     }
 }
 
-/// The hash of all actions and variables of a controller.
-/// If its parameters are inconsistent, it is the hash of the error.
-fn outcome(entry: &Entry, number: u64) -> u64 {
+/// The parameters with this number of a controller, and its start-up if it is not its own.
+type Drawn = Result<(CcConfig, Option<StartUpConfig>), String>;
+
+fn of_controller(entry: &Entry, number: u64) -> Drawn {
     let mut table = control(entry.name, number).expect("it is drawn");
     table.remove("cc");
+    let config = CcConfig::deserialize(entry.name, toml::Value::Table(table)).expect("it is registered");
+    Ok((config.map_err(|error| error.to_string())?, None))
+}
+
+fn of_start_up(entry: &StartUpEntry, number: u64) -> Drawn {
+    let mut table = start_up(entry.name, number);
+    table.remove("name");
+    let config = StartUpConfig::deserialize(entry.name, toml::Value::Table(table)).expect("it is registered");
+    let config = config.map_err(|error| error.to_string())?;
+    config.check().map_err(|error| error.to_string())?;
+    Ok((CcConfig::Cubic(Default::default()), Some(config)))
+}
+
+/// The hash of all actions and variables of a controller on a path.
+/// The name and the number select the path.
+/// If its parameters are inconsistent, it is the hash of the error.
+fn outcome(name: &str, number: u64, drawn: Drawn) -> u64 {
     let mut hash = Hash(number);
-    let start = Start { pacing: number.is_multiple_of(3), ..Start::new(10.0, 1e9) };
     let arithmetic = [Arithmetic::Fractions, Arithmetic::Linux, Arithmetic::Fractions, Arithmetic::Whole][number as usize % 4];
     let ecn = [Feedback::Counts, Feedback::Counts, Feedback::CountsIfAsked, Feedback::Counts, Feedback::Echoes][number as usize % 5];
-    let start = Start { arithmetic, ecn, ..start };
-    let built = CcConfig::deserialize(entry.name, toml::Value::Table(table)).expect("it is registered");
-    let mut cc = match built.map_err(|error| error.to_string()).and_then(|config| config.build(start).map_err(|error| error.to_string())) {
+    let start = Start { pacing: number.is_multiple_of(3), arithmetic, ecn, ..Start::new(10.0, 1e9) };
+    let build = |(config, start_up): (CcConfig, Option<StartUpConfig>)| config.build(Start { start_up, ..start });
+    let mut cc = match drawn.and_then(|drawn| build(drawn).map_err(|error| error.to_string())) {
         Ok(cc) => cc,
         Err(error) => {
             error.bytes().for_each(|byte| hash.add(byte.into()));
@@ -253,7 +270,7 @@ fn outcome(entry: &Entry, number: u64) -> u64 {
     if cc.needs().random {
         cc.on_event(&Event::Random(Stream::named(number, "controller")));
     }
-    let mut path = Path::new(number, entry.name);
+    let mut path = Path::new(number, name);
     for _ in 0..ACKS {
         path.step(&mut cc);
         let pace = cc.pacing().map_or([0.0; 2], |pace| [pace.rate, pace.quantum()]);
@@ -295,22 +312,36 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 
 /// A line for a controller: 32 bits of its bounds and of each outcome.
 fn record(entry: &Entry) -> String {
-    let outcomes = (0..DRAWS).map(|number| outcome(entry, number));
-    std::iter::once(bounds(entry)).chain(outcomes).map(|hash| format!(" {:08x}", hash >> 32)).collect()
+    let outcomes = (0..DRAWS).map(|number| outcome(entry.name, number, of_controller(entry, number)));
+    line(std::iter::once(bounds(entry)).chain(outcomes))
+}
+
+/// A line for a start-up in CUBIC: 32 bits of each outcome.
+fn start_up_record(entry: &StartUpEntry) -> String {
+    line((0..DRAWS).map(|number| outcome(entry.name, number, of_start_up(entry, number))))
+}
+
+fn line(hashes: impl Iterator<Item = u64>) -> String {
+    hashes.map(|hash| format!(" {:08x}", hash >> 32)).collect()
+}
+
+/// All lines by name.
+fn lines() -> impl Iterator<Item = (String, String)> {
+    let of_start_ups = START_UPS.iter().map(|entry| (format!("start-up {}", entry.name), start_up_record(entry)));
+    entries().map(|entry| (entry.name.to_string(), record(entry))).chain(of_start_ups)
 }
 
 #[test]
 fn every_controller_does_as_stored() {
     let stored = fs::read_to_string(STORED).unwrap();
     let stored: BTreeMap<&str, &str> = stored.lines().filter_map(|line| line.split_once(':')).collect();
-    let other = entries().filter(|entry| stored.get(entry.name) != Some(&&record(entry)[..]));
-    let other: Vec<&str> = other.map(|entry| entry.name).collect();
+    let other: Vec<String> = lines().filter(|(name, line)| stored.get(&name[..]) != Some(&&line[..])).map(|(name, _)| name).collect();
     assert!(other.is_empty(), "{other:?} do otherwise than stored in {STORED}; `-- --ignored` stores what is new or intended");
 }
 
 #[test]
 #[ignore = "stores what the controllers of this build do"]
 fn store() {
-    let lines: Vec<String> = entries().map(|entry| format!("{}:{}\n", entry.name, record(entry))).collect();
+    let lines: Vec<String> = lines().map(|(name, line)| format!("{name}:{line}\n")).collect();
     fs::write(STORED, lines.concat()).unwrap();
 }

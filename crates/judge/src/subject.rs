@@ -1,6 +1,6 @@
 //! The sender that is judged: its transport and the controller that it claims to have.
 
-use sojourn_cc::{AnyController, CcConfig, CongestionController, REGISTRY, Start, Window};
+use sojourn_cc::{AnyController, CcConfig, CongestionController, REGISTRY, Start, StartUpConfig, Window};
 use std::fmt;
 
 /// The rules of recovery that apply to a sender.
@@ -55,20 +55,15 @@ impl Subject {
     pub(crate) fn config(&self) -> Result<CcConfig, SubjectError> {
         let expected = || SubjectError(format!("controller: expected one of {}, got \"{}\"", controllers().join(", "), self.controller));
         let entry = REGISTRY.iter().find(|entry| entry.name == self.controller).ok_or_else(expected)?;
-        let config = match (entry.default)() {
-            CcConfig::Cubic(mut params) => {
-                // An early end of slow start is accepted whatever detects it, so ours must not add one.
-                params.hystart = Some(false);
-                CcConfig::Cubic(params)
-            }
-            config => config,
-        };
+        let config = (entry.default)();
         if judged(&config) { Ok(config) } else { Err(expected()) }
     }
 
     /// Our controller with these windows at the start of the log.
     pub(crate) fn build(&self, config: &CcConfig, window: Window) -> AnyController {
-        let start = Start::new(window.cwnd, window.ssthresh);
+        // An early end of slow start is accepted whatever detects it, so ours must not add one.
+        let classic = Some(StartUpConfig::Classic(Default::default()));
+        let start = Start { start_up: classic, ..Start::new(window.cwnd, window.ssthresh) };
         let start = if self.linux { start.in_linux() } else { start };
         config.build(start).unwrap_or_else(|error| unreachable!("defaults are in range: {error}"))
     }

@@ -256,7 +256,7 @@ impl KernelController {
 
     /// Handles the end of an idle time in milliseconds: a segment is about to be sent.
     pub fn end_idle(&mut self, now: Time, idle_ms: u32) {
-        self.running.on_event(&Event::IdleEnd { now, idle: Duration::from_millis(u64::from(idle_ms)) });
+        self.running.on_event(&Event::IdleEnd { now, idle: Duration::from_millis(u64::from(idle_ms)), srtt: Duration::ZERO });
     }
 
     /// Handles the opening of the connection with this window.

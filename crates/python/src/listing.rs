@@ -9,9 +9,9 @@ use sojourn_spec::tcp::{OPTIONS, OptionEntry, PROFILES, TcpOptions};
 use sojourn_units::{Duration, Rate};
 use sojourn_units::{parse_bytes, parse_duration, parse_rate};
 
-/// Lists `aqm`, `cc`, `traffic`, `impairment`, `profile` and `tcp` from their registries.
-/// An entry has its name, summary, and parameters with defaults. The parameters of a profile are the options that it sets; those of a TCP
-/// option are its defaults in each profile.
+/// Lists the entries of all registries.
+/// They are `aqm`, `cc`, `start-up`, `traffic`, `impairment`, `profile` and `tcp`. An entry has its name, summary, and parameters with
+/// defaults. The parameters of a profile are the options that it sets; those of a TCP option are its defaults in each profile.
 pub fn registry() -> Result<String, serde_json::Error> {
     macro_rules! entries {
         ($registry:path, $config:ident) => {
@@ -21,6 +21,7 @@ pub fn registry() -> Result<String, serde_json::Error> {
     Ok(json!({
         "aqm": entries!(sojourn_aqm::REGISTRY, default),
         "cc": controllers()?,
+        "start-up": entries!(sojourn_cc::START_UPS, default),
         "traffic": entries!(sojourn_traffic::REGISTRY, example),
         "impairment": entries!(sojourn_link::REGISTRY, example),
         "profile": profiles(),
@@ -69,9 +70,7 @@ fn listed(name: &str, summary: &str, config: Result<Value, serde_json::Error>) -
         Value::Object(map) => map,
         _ => Map::new(),
     };
-    parameters.remove("aqm");
-    parameters.remove("cc");
-    parameters.remove("kind");
+    ["aqm", "cc", "kind", "name"].map(|tag| parameters.remove(tag));
     Ok(json!({ "name": name, "summary": summary, "parameters": parameters }))
 }
 

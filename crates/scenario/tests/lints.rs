@@ -41,7 +41,7 @@ tcp = { control = { cc = "tcp-lp" }, f_rto = true, delayed_ack = true }
 name = "prague"
 from = "a"
 to = "b"
-tcp = { control = { cc = "prague", burst = "1 ms" }, linux_pacing = true, ecn = "l4s", peer_ecn = true }
+tcp = { control = { cc = "prague", burst = "1 ms" }, start_up = "hystart", linux_pacing = true, ecn = "l4s", peer_ecn = true }
 
 [[flows]]
 name = "cubic"
@@ -72,6 +72,7 @@ fn every_rule_finds_its_setting_once() {
         ("unused-sack-algorithm", "tcp.sack_algorithm".to_string()),
         ("unused-repair", "flows.lp.tcp.f_rto".to_string()),
         ("unused-burst", "flows.prague.tcp.control.burst".to_string()),
+        ("unused-start-up", "flows.prague.tcp.start_up".to_string()),
         ("ecn-without-marks", format!("{queue}.ecn")),
         ("uncounted-marks", "flows.prague.tcp.peer_ecn".to_string()),
         ("held-acks", "flows.lp".to_string()),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 KINDS = {
     "aqm": "queue management, in a queue's `aqm`",
     "cc": "congestion control, in `tcp.control.cc`",
+    "start-up": "starts of connections, in `tcp.start_up`",
     "traffic": "traffic, in a group's `traffic.kind`",
     "impairment": "impairments of packets on a link, in `links.impairments`",
     "profile": "behavior of a TCP stack, in `tcp.profile`",
@@ -39,6 +40,7 @@ KINDS = {
 TAGS = {
     "aqm": ("Queue", "aqm"),
     "cc": ("Control", "cc"),
+    "start-up": ("StartUpConfig", "name"),
     "traffic": ("Traffic", "kind"),
     "impairment": ("Impairment", "kind"),
 }
@@ -63,7 +65,7 @@ def list_(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="aqm, cc, traffic, impairment, profile, tcp, measures, plots, figures, paths, papers or studies.",
+            help=f"{', '.join([*KINDS][:-1])} or {[*KINDS][-1]}.",
             autocompletion=lambda: list(KINDS),
         ),
     ] = None,

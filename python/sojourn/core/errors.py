@@ -94,7 +94,7 @@ def meant(got: str, names: Iterable[str]) -> str:
     return f'; did you mean "{found[0]}"?' if found else ""
 
 
-FEW = 12  # names that a message lists in full
+FEW = 14  # names that a message lists in full
 
 
 def nearest(got: str, names: Iterable[str], count: int = 3) -> list[str]:

@@ -7,7 +7,8 @@
 
 use crate::silence::Silence;
 use crate::{
-    Ack, Arithmetic, Classic, CongestionEvent, Counted, Early, Event, HyStart, Observation, ParamError, Start, Variable, Window, WindowLaw,
+    Ack, Arithmetic, Classic, CongestionEvent, Counted, Detector, Early, Event, Observation, ParamError, Start, StartUpConfig, Variable,
+    Window, WindowLaw,
 };
 mod kernel;
 mod v21;
@@ -29,7 +30,8 @@ pub enum Version {
     /// v2.1 of Linux 2.6.22 (`ns-2 linux/tcp_cubic.c`).
     #[cfg_attr(feature = "serde", serde(rename = "2.1"))]
     V21,
-    /// Linux 7, in whole numbers (Linux `tcp_cubic.c`).
+    /// Linux 7, in whole numbers, with `HyStart` unless another start-up is chosen.
+    /// Source: Linux `tcp_cubic.c`.
     #[cfg_attr(feature = "serde", serde(rename = "linux"))]
     Linux,
 }
@@ -62,15 +64,11 @@ pub struct Params {
     pub fast_convergence: bool,
     /// Whether the window grows at least as fast as Reno's; default true (rfc9438#4.3).
     pub reno_friendly: bool,
-    /// Whether slow start ends when the RTT grows; default false, true in Linux's version.
-    /// It uses `HyStart++` (rfc9406#4.2), or Linux's `HyStart`.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub hystart: Option<bool>,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { version: None, beta: None, c: 0.4, fast_convergence: true, reno_friendly: true, hystart: None }
+        Params { version: None, beta: None, c: 0.4, fast_convergence: true, reno_friendly: true }
     }
 }
 
@@ -85,20 +83,21 @@ impl Params {
         // The versions of Linux use 1024ths: from 1/1024 to 1023/1024.
         ParamError::unless((0.001..=0.999).contains(&beta), "beta", &beta, "a fraction, 0.001 to 0.999")?;
         ParamError::unless((0.01..=100.0).contains(&self.c), "c", &self.c, "segments per cubic second, 0.01 to 100")?;
+        let (hystart, start_up) = match (version, start.start_up) {
+            (Version::Linux, None) => (Some(Detector::new(Default::default(), start.pacing)), None),
+            (Version::Linux, Some(StartUpConfig::HyStart(params))) => (Some(Detector::new(params, start.pacing)), None),
+            (_, chosen) => (None, chosen),
+        };
         let law = CubicLaw {
             version: match version {
                 Version::Rfc9438 => AnyVersion::Rfc9438(Rfc9438 { c: self.c, beta, ..Rfc9438::default() }),
                 Version::V21 => AnyVersion::V21(Box::new(V21::new(in_1024ths(beta), scale(self.c)))),
-                Version::Linux => {
-                    let hystart = self.hystart.unwrap_or(true).then_some(start.pacing);
-                    AnyVersion::Linux(Box::new(Kernel::new(in_1024ths(beta), scale(self.c), hystart)))
-                }
+                Version::Linux => AnyVersion::Linux(Box::new(Kernel::new(in_1024ths(beta), scale(self.c), hystart))),
             },
             fast_convergence: self.fast_convergence,
             reno_friendly: self.reno_friendly,
         };
-        let hystart = self.hystart.unwrap_or_default() && version != Version::Linux;
-        Ok(Box::new(Classic::new(start, law).with_hystart(hystart.then(HyStart::default))))
+        Ok(Box::new(Classic::new(Start { start_up, ..start }, law)))
     }
 }
 
@@ -201,7 +200,7 @@ impl WindowLaw for CubicLaw {
             (Observation::Event(Event::IdleEnd { now, .. }), AnyVersion::Rfc9438(cubic)) => {
                 cubic.silence.on_idle_end(*now, cubic.epoch_start.as_mut());
             }
-            (Observation::Event(Event::IdleEnd { now, idle }), AnyVersion::Linux(cubic)) => cubic.on_idle_end(*now, *idle),
+            (Observation::Event(Event::IdleEnd { now, idle, .. }), AnyVersion::Linux(cubic)) => cubic.on_idle_end(*now, *idle),
             // Slow start follows, and then a new stage of congestion avoidance (rfc9438#4.2).
             (Observation::Event(Event::IdleRestart(_)), AnyVersion::Rfc9438(cubic)) => cubic.epoch_start = None,
             _ => {}

@@ -245,7 +245,7 @@ mod tests {
         round(&mut cc, 20, 1);
         let before = round(&mut cc, 100, 2);
         assert!(round(&mut cc, 100, 4) < before, "it takes the longer path for a queue");
-        cc.on_event(&Event::IdleEnd { now: Time::ZERO, idle: Duration::from_secs(1) });
+        cc.on_event(&Event::IdleEnd { now: Time::ZERO, idle: Duration::from_secs(1), srtt: Duration::ZERO });
         let before = round(&mut cc, 100, 5);
         assert!(round(&mut cc, 100, 6) > before, "what it knew is stale");
     }

@@ -155,7 +155,7 @@ impl Driver {
             let app_limited = self.flight.is_app_limited();
             self.controller.on_event(&match (self.controller.needs().rate_samples, self.last_sent) {
                 (true, _) => Event::FlightStart { now, srtt: self.rtt.smoothed, app_limited },
-                (false, last) => Event::IdleEnd { now, idle: now.since(last.unwrap_or(now)) },
+                (false, last) => Event::IdleEnd { now, idle: now.since(last.unwrap_or(now)), srtt: self.rtt.smoothed },
             });
         }
         self.flight.send(now, bytes);

@@ -58,6 +58,7 @@ const RULES: &[Rule] = &[
     ("unused-sack-algorithm", tcp::unused_sack_algorithms),
     ("unused-repair", tcp::unused_repairs),
     ("unused-burst", tcp::unused_bursts),
+    ("unused-start-up", tcp::unused_start_ups),
     ("ecn-without-marks", queues::ecn_without_marks),
     ("misplaced-ect1", tcp::misplaced_ect1),
     ("uncounted-marks", tcp::uncounted_marks),

@@ -82,6 +82,17 @@ pub(super) fn unused_repairs(subject: &Subject<'_>) -> Vec<Finding> {
     options.into_iter().flat_map(of_option).collect()
 }
 
+/// Every `start_up` that no flow uses, because its controller has a start of its own.
+pub(super) fn unused_start_ups(subject: &Subject<'_>) -> Vec<Finding> {
+    let takes = |control: &CcConfig| control.build(Start::new(10.0, f64::INFINITY)).is_ok_and(|controller| controller.needs().start_up);
+    let unused = subject.unused(|tcp| tcp.start_up, |tcp| takes(&tcp.control));
+    let said = |(table, start_up)| {
+        let why = "no controller that it applies to has classic slow start";
+        (format!("{table}.start_up"), format!("\"{start_up}\" has no effect, because {why}"))
+    };
+    unused.into_iter().map(said).collect()
+}
+
 /// Prague with a `burst` of its own and `linux_pacing`, which ignores it.
 pub(super) fn unused_bursts(subject: &Subject<'_>) -> Vec<Finding> {
     let default = sojourn_cc::algorithms::prague::Params::default().burst;

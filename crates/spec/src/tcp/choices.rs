@@ -2,7 +2,7 @@
 
 use super::stored::Kind;
 use core::fmt;
-use sojourn_cc::CcConfig;
+use sojourn_cc::{CcConfig, StartUpConfig};
 use sojourn_units::Duration;
 
 /// Declares an enum whose variants have names in scenario files.
@@ -143,21 +143,45 @@ impl fmt::Display for Control {
     }
 }
 
+/// A start-up: its name, or a table of the key `name` and its parameters.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
+pub struct StartUp(pub StartUpConfig);
+
+impl fmt::Display for StartUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
 #[cfg(feature = "serde")]
 mod reading {
-    use super::{Control, Switch};
+    use super::{Control, StartUp, Switch};
     use crate::tagged::Tagged;
     use core::fmt;
     use serde::de::{Error, Unexpected, Visitor};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use sojourn_cc::{CcConfig, REGISTRY};
+    use sojourn_cc::{CcConfig, REGISTRY, START_UPS, StartUpConfig};
     use sojourn_units::parse_duration;
+    use toml::{Table, Value};
 
     impl<'de> Deserialize<'de> for Control {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let mut table = Tagged::read(deserializer, "cc", REGISTRY.iter().map(|entry| entry.name), None)?;
             let control = table.choose(|name, input| CcConfig::deserialize(name, input).transpose())?;
             control.map(Control).ok_or_else(|| table.unknown())
+        }
+    }
+
+    impl<'de> Deserialize<'de> for StartUp {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let table = match Value::deserialize(deserializer)? {
+                Value::Table(table) => table,
+                name => Table::from_iter([("name".into(), name)]),
+            };
+            let mut table = Tagged::of(table, "name", START_UPS.iter().map(|entry| entry.name), None)?;
+            let start_up = table.choose(|name, input| StartUpConfig::deserialize(name, input).transpose())?;
+            start_up.map(StartUp).ok_or_else(|| table.unknown())
         }
     }
 
@@ -193,11 +217,13 @@ mod reading {
 
 #[cfg(feature = "schema")]
 mod schema {
-    use super::{CcConfig, Control, Switch};
+    use super::{CcConfig, Control, StartUp, StartUpConfig, Switch};
     use crate::tagged::HOST;
     use crate::tagged::schema::{describe, optional_tag};
     use alloc::borrow::Cow;
+    use alloc::vec::Vec;
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+    use sojourn_cc::START_UPS;
     use sojourn_units::Duration;
 
     impl JsonSchema for Switch {
@@ -220,6 +246,16 @@ mod schema {
             optional_tag(&mut schema, "cc", HOST);
             describe(&mut schema, "A congestion controller and its parameters, as a table with the key `cc`.");
             schema
+        }
+    }
+    impl JsonSchema for StartUp {
+        fn schema_name() -> Cow<'static, str> {
+            Cow::Borrowed("StartUp")
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            let names: Vec<&str> = START_UPS.iter().map(|entry| entry.name).collect();
+            json_schema!({ "anyOf": [{ "type": "string", "enum": names }, generator.subschema_for::<StartUpConfig>()] })
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The table of TCP options: one entry each.
 
-use super::choices::{AccEcnOption, Control, Handshake, Recovery, RttHint, SackAlgorithm, Switch, WindowBasis};
+use super::choices::{AccEcnOption, Control, Handshake, Recovery, RttHint, SackAlgorithm, StartUp, Switch, WindowBasis};
 use super::ecn::{self, Ecn, EcnChoice};
 use super::stored::{Kind, Stored};
 use super::table::{OptionEntry, tcp_options};
 use super::{Profile, ranges};
 use alloc::string::ToString;
-use sojourn_cc::{CcConfig, EcnNeed, ParamError};
+use sojourn_cc::{CcConfig, EcnNeed, ParamError, StartUpConfig};
 use sojourn_units::{Amount, Bytes, Duration, Rate};
 
 tcp_options! {
@@ -28,6 +28,9 @@ tcp_options! {
     control: CcConfig as Control, ranges::control,
         "The congestion controller and its parameters",
         CcConfig::Reno(Default::default()), "rfc5681#3";
+    start_up: Option<StartUpConfig> as StartUp, ranges::start_up,
+        "How the window grows at the start of a connection, and when that ends. Default: as the controller specifies, which is classic slow start, or HyStart in Linux's version of cubic",
+        None, "rfc5681#3.1";
     recovery: Recovery as Recovery, ranges::any,
         "The loss recovery algorithm",
         Recovery::NewReno, "rfc6582";

@@ -1,6 +1,6 @@
 //! Range checks of TCP options.
 
-use super::choices::{Control, Switch};
+use super::choices::{Control, StartUp, Switch};
 use sojourn_cc::{ParamError, Start};
 use sojourn_units::{Amount, Bytes, Duration, Rate, range};
 
@@ -82,4 +82,9 @@ pub fn rtt_hint(field: &'static str, switch: &Switch) -> Checked {
 pub fn control(field: &'static str, control: &Control) -> Checked {
     let built = control.0.build(Start::new(1.0, f64::INFINITY));
     built.map(drop).map_err(|error| error.within(field))
+}
+
+/// Checks that the parameters of a start-up are in their ranges.
+pub fn start_up(field: &'static str, start_up: &StartUp) -> Checked {
+    start_up.0.check().map_err(|error| error.within(field))
 }

@@ -1,8 +1,8 @@
 //! Conversions between the stored form of an option and its form in scenarios.
 
 use super::TcpOptions;
-use super::choices::{Control, RttHint, Switch};
-use sojourn_cc::CcConfig;
+use super::choices::{Control, RttHint, StartUp, Switch};
+use sojourn_cc::{CcConfig, StartUpConfig};
 use sojourn_units::{Amount, Bytes, Duration, Rate};
 
 /// The stored form of an option that a scenario writes as `W`.
@@ -31,6 +31,7 @@ kinds! {
     Rate: "rate",
     Duration: "time",
     Control: "table",
+    StartUp: "name or table",
     Switch: "true, false or time",
     bool: "true or false",
     u32: "whole number",
@@ -97,6 +98,15 @@ impl Stored<Control> for CcConfig {
     }
     fn written(&self) -> Option<Control> {
         Some(Control(self.clone()))
+    }
+}
+
+impl Stored<StartUp> for Option<StartUpConfig> {
+    fn store(written: &StartUp, _: &TcpOptions) -> Self {
+        Some(written.0)
+    }
+    fn written(&self) -> Option<StartUp> {
+        self.map(StartUp)
     }
 }
 

@@ -1,44 +1,19 @@
 //! CUBIC as in today's Linux, with the names of its `tcp_cubic.c`.
-//! It uses whole numbers, a clock of 1 ms, and its own `HyStart`.
+//! It uses whole numbers and a clock of 1 ms. It runs `HyStart` itself, with the delays that it filters.
 
-use crate::{Ack, Window};
+use crate::{Ack, Detector, Window};
 use sojourn_units::{Duration, Time};
 
 const HZ: u64 = 1000;
 /// A window that was never reduced grows by at least 1/20 per round trip.
 const FIRST_CNT: u64 = 20;
-/// `HYSTART_MIN_SAMPLES`.
-const MIN_SAMPLES: u32 = 8;
-/// `HYSTART_DELAY_MIN`, in us.
-const DELAY_MIN_US: u64 = 4_000;
-/// `HYSTART_DELAY_MAX`, in us.
-const DELAY_MAX_US: u64 = 16_000;
-/// The window in segments below which `HyStart` is off (`hystart_low_window`).
-const LOW_WINDOW: f64 = 16.0;
-/// `hystart_ack_delta_us`.
-const ACK_DELTA_US: u64 = 2_000;
-/// The longest `hystart_ack_delay`, in us.
-const MAX_ACK_DELAY_US: u64 = 1_000;
-/// The segments whose time at the pacing rate is a `hystart_ack_delay`.
-/// They are four times `sk_gso_max_size`, in segments of 1,448 bytes.
-const ACK_DELAY_SEGMENTS: f64 = 4.0 * 45.0;
-
-fn micros(time: Time) -> u64 {
-    time.as_nanos() / 1_000
-}
-
-/// `hystart_ack_delay`: the time in us for which ACKs may be held back.
-fn ack_delay_us(ack: &Ack, window: Window) -> u64 {
-    MAX_ACK_DELAY_US.min((ACK_DELAY_SEGMENTS / window.pace(ack.in_flight, ack.srtt) * 1e6) as u64)
-}
-
 /// `struct bictcp`. Windows are in segments.
 /// Times are in milliseconds unless the name has another unit.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     beta: u64,
     cube_rtt_scale: u64,
-    hystart: Option<HyStart>,
+    hystart: Option<Detector>,
     cnt: u64,
     pub(super) last_max_cwnd: u64,
     last_cwnd: u64,
@@ -55,67 +30,14 @@ pub struct Kernel {
     snd_nxt: u64,
 }
 
-/// The part of `struct bictcp` that ends slow start.
-#[derive(Clone, Debug, Default)]
-struct HyStart {
-    found: bool,
-    /// Whether the sender is paced, `sk_pacing_status`.
-    paced: bool,
-    sample_cnt: u32,
-    round_start_us: u64,
-    end_seq: u64,
-    last_ack_us: u64,
-    curr_rtt_us: u64,
-}
-
-impl HyStart {
-    /// `bictcp_hystart_reset`.
-    fn reset(&mut self, now: Time, snd_nxt: u64) {
-        let now_us = micros(now);
-        *self = HyStart {
-            found: self.found,
-            paced: self.paced,
-            sample_cnt: 0,
-            round_start_us: now_us,
-            last_ack_us: now_us,
-            end_seq: snd_nxt,
-            curr_rtt_us: u64::MAX,
-        };
-    }
-
-    /// `hystart_update`: returns whether an ACK train or a grown delay ends slow start.
-    fn update(&mut self, ack: &Ack, window: Window, delay_us: u64, delay_min_us: u64) -> bool {
-        if ack.snd_una > self.end_seq {
-            self.reset(ack.now, ack.snd_max);
-        }
-        if window.cwnd < LOW_WINDOW {
-            return false;
-        }
-        let now_us = micros(ack.now);
-        if now_us - self.last_ack_us <= ACK_DELTA_US {
-            self.last_ack_us = now_us;
-            let threshold = delay_min_us + ack_delay_us(ack, window);
-            // Pacing may have held segments back for half a round trip.
-            self.found = now_us - self.round_start_us > if self.paced { threshold } else { threshold / 2 };
-        }
-        self.curr_rtt_us = self.curr_rtt_us.min(delay_us);
-        if self.sample_cnt < MIN_SAMPLES {
-            self.sample_cnt += 1;
-        } else {
-            self.found |= self.curr_rtt_us > delay_min_us + (delay_min_us / 8).clamp(DELAY_MIN_US, DELAY_MAX_US);
-        }
-        self.found
-    }
-}
-
 impl Kernel {
     /// The state at the start of a connection.
-    /// `beta` is in 1024ths, `scale` (C) in tenths of 1024ths. `hystart` is whether the sender is paced, or `None` without `HyStart`.
-    pub fn new(beta: u64, scale: u64, hystart: Option<bool>) -> Kernel {
+    /// `beta` is in 1024ths, `scale` (C) in tenths of 1024ths.
+    pub fn new(beta: u64, scale: u64, hystart: Option<Detector>) -> Kernel {
         Kernel {
             beta,
             cube_rtt_scale: scale * 10,
-            hystart: hystart.map(|paced| HyStart { paced, ..HyStart::default() }),
+            hystart,
             cnt: 0,
             last_max_cwnd: 0,
             last_cwnd: 0,
@@ -139,10 +61,9 @@ impl Kernel {
     /// `cubictcp_state` with the state `TCP_CA_Loss`.
     pub fn reset(&mut self, now: Time) {
         let Kernel { snd_nxt, beta, cube_rtt_scale, .. } = *self;
-        let hystart = self.hystart.take().map(|hystart| HyStart { found: false, ..hystart });
-        *self = Kernel { snd_nxt, hystart, ..Kernel::new(beta, cube_rtt_scale / 10, None) };
+        *self = Kernel { snd_nxt, ..Kernel::new(beta, cube_rtt_scale / 10, self.hystart.take()) };
         if let Some(hystart) = &mut self.hystart {
-            hystart.reset(now, snd_nxt);
+            hystart.restart(now, snd_nxt);
         }
     }
 
@@ -158,9 +79,7 @@ impl Kernel {
         if self.delay_min_us == 0 || self.delay_min_us > delay_us {
             self.delay_min_us = delay_us;
         }
-        let delay_min_us = self.delay_min_us;
-        let searching = self.hystart.as_mut().filter(|hystart| !hystart.found && window.cwnd < window.ssthresh);
-        searching.is_some_and(|hystart| hystart.update(ack, window, delay_us, delay_min_us))
+        self.hystart.as_mut().is_some_and(|hystart| hystart.update(ack, window, delay_us, self.delay_min_us))
     }
 
     /// `bictcp_update`: the number of acknowledged segments that increase the window by one.
@@ -272,52 +191,5 @@ mod tests {
         assert!((500..=999).contains(&after), "{after}");
         law.on_idle_end(at(60_001), Duration::from_secs(50));
         assert_eq!(law.epoch_start, Some(60_001), "no epoch begins in the future");
-    }
-
-    #[test]
-    fn delayed_acks_are_allowed_a_millisecond_or_the_time_of_four_large_segments_at_the_pace() {
-        let delay = |cwnd| {
-            let ack = Ack { srtt: Duration::from_millis(1), ..Ack::ONE };
-            ack_delay_us(&ack, Window { cwnd, ssthresh: 1e9 })
-        };
-        // At twice the window per round trip, 180 segments take 1 ms with a window of 90.
-        assert_eq!([delay(20.0), delay(90.0), delay(900.0)], [1_000, 1_000, 100]);
-    }
-
-    /// The round in which slow start ends, with ACKs `gap_us` apart and these delays.
-    fn ends(gap_us: u64, acks: u64, delays_ms: &[u64]) -> Option<usize> {
-        ends_of(Kernel::new(BETA, 41, Some(false)), gap_us, acks, delays_ms)
-    }
-
-    fn ends_of(mut law: Kernel, gap_us: u64, acks: u64, delays_ms: &[u64]) -> Option<usize> {
-        let window = Window { cwnd: 20.0, ssthresh: 1e9 };
-        delays_ms.iter().position(|&delay| {
-            let first = law.snd_nxt + 1;
-            (0..acks).fold(false, |ended, number| {
-                let now = Time::from_nanos(first * 100_000_000 + number * gap_us * 1_000);
-                let delay = Duration::from_millis(delay);
-                let ack = Ack { now, rtt: Some(delay), srtt: delay, snd_una: first, snd_max: first, ..Ack::ONE };
-                law.observe(&ack, window) || ended
-            })
-        })
-    }
-
-    #[test]
-    fn slow_start_ends_when_the_delay_grew_by_an_eighth_or_acks_come_in_a_train_of_half_the_delay() {
-        assert_eq!(ends(5_000, 10, &[100, 100, 112, 113]), Some(3));
-        assert_eq!(ends(5_000, 8, &[100, 100, 112, 113]), None);
-        assert_eq!(ends(1_000, 51, &[100, 100]), None);
-        assert_eq!(ends(1_000, 53, &[100, 100]), Some(0));
-    }
-
-    #[test]
-    fn a_paced_sender_ends_it_at_a_train_of_the_whole_delay() {
-        let paced = || {
-            let mut law = Kernel::new(BETA, 41, Some(true));
-            law.reset(at(0));
-            law
-        };
-        assert_eq!(ends_of(paced(), 1_000, 101, &[100]), None);
-        assert_eq!(ends_of(paced(), 1_000, 103, &[100]), Some(0));
     }
 }

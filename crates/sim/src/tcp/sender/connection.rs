@@ -163,7 +163,7 @@ impl SenderCore {
     /// A segment is about to be sent while nothing is in flight.
     #[inline(never)]
     pub fn end_idle<O>(&mut self, call: &Call<O>) {
-        self.cc.on_event(&Event::IdleEnd { now: call.now, idle: self.idle_time(call.now) });
+        self.cc.on_event(&Event::IdleEnd { now: call.now, idle: self.idle_time(call.now), srtt: self.rtt.srtt() });
     }
 
     #[cold]

@@ -190,8 +190,8 @@ impl SenderCore {
             _ => Arithmetic::Fractions,
         };
         let ecn = params.agreed_ecn();
-        let (ssthresh, pacing) = (params.initial_ssthresh, params.pacing);
-        let cc = params.control.build(Start { window, ssthresh, arithmetic, pacing, ecn: ecn.feedback() })?;
+        let (ssthresh, pacing, start_up) = (params.initial_ssthresh, params.pacing, params.start_up);
+        let cc = params.control.build(Start { window, ssthresh, arithmetic, pacing, ecn: ecn.feedback(), start_up })?;
         let path = Path::new(&cc, params, ecn);
         let limits = Limits::new(&cc, params);
         Ok(SenderCore {

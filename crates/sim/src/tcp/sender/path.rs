@@ -8,12 +8,32 @@ use sojourn_cc::{AnyController, CongestionController, LossState};
 use sojourn_spec::tcp::{Ecn, Recovery, SackAlgorithm, TcpOptions};
 use sojourn_units::{Memory, Time, memory_of};
 
+/// The source of the pacing rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PaceSource {
+    /// The window and the smoothed RTT.
+    Window,
+    /// The controller; the window while the controller sets no rate.
+    Controller,
+    /// The controller, which sets a rate only at times of its start-up.
+    StartUp {
+        /// Whether the window paces other segments.
+        then_window: bool,
+    },
+}
+
+impl PaceSource {
+    /// Whether the window determines the rate, at least at times.
+    pub fn follows_window(self) -> bool {
+        matches!(self, PaceSource::Window | PaceSource::StartUp { then_window: true })
+    }
+}
+
 /// The state of a sender that paces its segments, takes samples or counts marks.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub pacer: Option<Pacer>,
-    /// Whether the pacing rate follows from the window.
-    pub follows_window: bool,
+    pub pace_source: PaceSource,
     /// That pacing rate in segments a second, if it is stored from one ACK to the next.
     pub pace_of_window: Option<f64>,
     /// The time at which pacing releases the next segment, if the windows allow it now.
@@ -37,13 +57,18 @@ impl Path {
     /// The parts that a controller and the options need; `None` if they need none.
     pub fn new(cc: &AnyController, params: &TcpOptions, ecn: Ecn) -> Option<Box<Path>> {
         let needs = cc.needs();
-        let paces = needs.pacing || params.pacing;
+        let paces = needs.pacing || needs.start_up_pacing || params.pacing;
+        let pace_source = match (needs.pacing, needs.start_up_pacing) {
+            (true, _) => PaceSource::Controller,
+            (false, true) => PaceSource::StartUp { then_window: params.pacing },
+            (false, false) => PaceSource::Window,
+        };
         // The counts of marks need the delivered segments: from a strategy that stores segments, or else from samples.
-        let samples = needs.rate_samples || (ecn.is_accurate() && !keeps_segments(params));
+        let samples = needs.rate_samples || needs.losses || (ecn.is_accurate() && !keeps_segments(params));
         let whole = params.linux_growth && (needs.rate_samples || params.recovery != Recovery::Sack);
         let path = Path {
             pacer: paces.then(|| Pacer::new(params)),
-            follows_window: paces && !needs.pacing,
+            pace_source,
             pace_of_window: None,
             pace_due: Time::NEVER,
             sampler: samples.then(|| Sampler::counting(if whole { params.mss } else { 0 })),

@@ -1,7 +1,7 @@
 //! Pacing, delivery-rate samples and counts of marks at a sender that has any.
 //! Other senders have `tracks` off and pay for one test a segment.
 
-use super::path::Path;
+use super::path::{PaceSource, Path};
 use super::{LastReduction, SenderCore, State};
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::Call;
@@ -59,13 +59,22 @@ impl SenderCore {
     /// The pacing rate and quantum now; `None` without pacing.
     fn pace(&self, params: &TcpOptions) -> Option<Pacing> {
         let of_window = || self.pace_of_window(params).map(|rate| Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM));
-        self.cc.pacing().or_else(of_window)
+        match self.path.as_ref()?.pace_source {
+            PaceSource::Window => of_window(),
+            PaceSource::StartUp { then_window: false } => self.cc.pacing(),
+            _ => self.cc.pacing().or_else(of_window),
+        }
     }
 
     /// The pacing rate of [`SenderCore::pace`], in segments a second.
     #[inline]
     fn pace_rate(&self, params: &TcpOptions) -> Option<f64> {
-        self.cc.pacing().map(|pacing| pacing.rate).or_else(|| self.pace_of_window(params))
+        let of_controller = || self.cc.pacing().map(|pacing| pacing.rate);
+        match self.path.as_ref()?.pace_source {
+            PaceSource::Window => self.pace_of_window(params),
+            PaceSource::StartUp { then_window: false } => of_controller(),
+            _ => of_controller().or_else(|| self.pace_of_window(params)),
+        }
     }
 
     /// The pacing rate of the window, in segments a second; `None` before the first sample.
@@ -77,7 +86,7 @@ impl SenderCore {
     /// Updates the pacing rate of the window after an ACK (Linux `tcp_update_pacing_rate`).
     #[inline]
     pub fn update_pace(&mut self, params: &TcpOptions) {
-        if self.path.as_ref().is_some_and(|path| path.follows_window) {
+        if self.path.as_ref().is_some_and(|path| path.pacer.is_some() && path.pace_source.follows_window()) {
             let pace = self.new_pace_of_window(params);
             self.path.iter_mut().for_each(|path| path.pace_of_window = pace);
         }
