@@ -22,7 +22,7 @@ REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs cr
 # One process per core; tests of a file stay together, because they share fixtures.
 PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties stacks hunt mutants fuzz fuzz-lint abi-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
+.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties stacks hosts hunt mutants fuzz fuzz-lint abi-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo 'make fuzz        fuzz each target for a minute or FUZZ_SECONDS, guided by coverage'
 	@echo 'make fuzz-lint   compile and lint the fuzz targets'
 	@echo 'make stacks      test foreign transport stacks over the network of sojourn-harness'
+	@echo 'make hosts       build quinn, noq and s2n-quic for flows with `host`, into .venv: about 5 minutes'
 	@echo 'make abi-lint    lint the Rust that is linked into a Linux kernel'
 	@echo 'make lint        only formatting, types and lints'
 	@echo 'make lowest      Python tests with the lowest library versions that pyproject.toml allows'
@@ -112,8 +113,14 @@ abi-lint:
 	cp Cargo.lock hosts/linux/abi/Cargo.lock
 	CARGO_PROFILE_DEV_PANIC=abort cargo clippy --manifest-path hosts/linux/abi/Cargo.toml --target-dir target/abi-lint -- --deny warnings
 
+# Cargo reads the settings of a workspace only in its folder.
+hosts: setup
+	cd stacks/python && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --uv --quiet --release --locked \
+	    --target-dir $(CURDIR)/target/stacks
+
 # Foreign stacks over the harness, each in a workspace of its own with the stack's dependencies and settings.
-stacks:
+stacks: hosts
+	$(BIN)/python -m pytest tests/harness
 	@for stack in stacks/*/; do (cd $$stack && cargo test --quiet --target-dir $(CURDIR)/target/stacks) || exit 1; done
 
 # Child processes must not use make's job server, which these variables describe.

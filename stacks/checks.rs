@@ -1,6 +1,6 @@
 //! Checks of the controllers of a QUIC stack, and of the registry's in it.
 
-use sojourn_cc::REGISTRY;
+use sojourn_cc::drivable;
 use sojourn_harness::trials::{self, Law};
 use sojourn_harness::{Dumbbell, FlowInfo, Harness, Pair, scenario};
 
@@ -19,7 +19,7 @@ pub fn slow(make: impl Fn(&str, &FlowInfo) -> Pair) -> Vec<&'static str> {
         let run = Harness::new(network).host("ours", |flow| make(name, flow)).run().unwrap();
         run.record.flows[0].completed == 1
     };
-    REGISTRY.iter().map(|entry| entry.name).filter(|name| *name != "external" && !completes(name)).collect()
+    drivable().map(|entry| entry.name).filter(|name| !completes(name)).collect()
 }
 
 /// The goodputs of two flows that share 10 Mbit/s for a minute.

@@ -1,7 +1,7 @@
-//! Controllers of the registry in a QUIC stack with the interface of quinn-proto.
+//! Controllers of a QUIC stack with the interface of quinn-proto: its own, and those of the registry.
 
-use crate::api::{ControllerFactory, TransportConfig};
-use sojourn_cc::{CcConfig, Driver, ParamError, REGISTRY, RoundTrip};
+use crate::api::{self, ControllerFactory, TransportConfig};
+use sojourn_cc::{CcConfig, Driver, ParamError, RoundTrip, drivable};
 use sojourn_harness::{FlowInfo, Pair};
 use sojourn_units::{Duration, Stream, Time};
 use std::fmt;
@@ -11,8 +11,35 @@ use std::time::Instant;
 /// Bytes of the initial window, at most (rfc9002#7.2).
 pub const INITIAL_WINDOW: u64 = 14_720;
 
+/// A congestion controller for connections of the stack.
+pub type Factory = Arc<dyn ControllerFactory + Send + Sync>;
+
+/// Precedes the names of the registry in [`names`].
+const REGISTRY_OF: &str = "sojourn:";
+
+/// The names of all controllers: the stack's own, then the registry's as `sojourn:cubic`.
+pub fn names() -> Vec<String> {
+    let own = api::own().map(|(name, _)| name.to_string());
+    own.into_iter().chain(drivable().map(|entry| format!("{REGISTRY_OF}{}", entry.name))).collect()
+}
+
+/// Both ends of a connection with the controller of this name.
+/// `None` is the stack's default.
+///
+/// # Errors
+/// [`names`] does not contain it.
+pub fn pair_named(flow: &FlowInfo, name: Option<&str>) -> Result<Pair, Unknown> {
+    let Some(name) = name else { return Ok(crate::pair(flow, TransportConfig::default())) };
+    let factory: Factory = match (name.strip_prefix(REGISTRY_OF), api::own().into_iter().find(|(own, _)| *own == name)) {
+        (Some(ours), _) => Arc::new(Choice::named(ours, flow.seed)?),
+        (None, Some((_, own))) => own,
+        (None, None) => return Err(Unknown { name: name.into(), known: names() }),
+    };
+    Ok(pair_with(flow, factory))
+}
+
 /// Both ends of a connection with this controller and the stack's other defaults.
-pub fn pair_with(flow: &FlowInfo, controller: Arc<dyn ControllerFactory + Send + Sync>) -> Pair {
+pub fn pair_with(flow: &FlowInfo, controller: Factory) -> Pair {
     let mut transport = TransportConfig::default();
     transport.congestion_controller_factory(controller);
     crate::pair(flow, transport)
@@ -27,12 +54,14 @@ pub struct Choice {
 
 /// A name that no controller has.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unknown(String);
+pub struct Unknown {
+    name: String,
+    known: Vec<String>,
+}
 
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = REGISTRY.iter().map(|entry| entry.name).collect();
-        write!(f, "expected a controller, one of {}, got {:?}", names.join(", "), self.0)
+        write!(f, "expected a controller, one of {}, got {:?}", self.known.join(", "), self.name)
     }
 }
 
@@ -44,7 +73,8 @@ impl Choice {
     /// # Errors
     /// There is none of this name.
     pub fn named(name: &str, seed: u64) -> Result<Choice, Unknown> {
-        let entry = REGISTRY.iter().find(|entry| entry.name == name).ok_or_else(|| Unknown(name.into()))?;
+        let unknown = || Unknown { name: name.into(), known: drivable().map(|entry| entry.name.into()).collect() };
+        let entry = drivable().find(|entry| entry.name == name).ok_or_else(unknown)?;
         Ok(Choice { config: (entry.default)(), seed })
     }
 

@@ -67,6 +67,7 @@ struct Quic {
     last: bool,
     delivered: u64,
     complete: bool,
+    fault: Option<String>,
     /// Packets declared lost, and congestion events.
     signals: Option<(u64, u64)>,
 }
@@ -84,6 +85,7 @@ impl Quic {
             last: false,
             delivered: 0,
             complete: false,
+            fault: None,
             signals: None,
         }
     }
@@ -105,7 +107,7 @@ impl Quic {
                     }
                 }
                 Event::Stream(StreamEvent::Finished { .. }) => self.complete = true,
-                Event::ConnectionLost { reason } => panic!("the connection is lost: {reason}"),
+                Event::ConnectionLost { reason } => self.fault = Some(format!("the connection is lost: {reason}")),
                 _ => {}
             }
         }
@@ -251,5 +253,8 @@ impl Endpoint for Quic {
             delivered: self.delivered,
             complete: self.complete,
         }
+    }
+    fn fault(&self) -> Option<String> {
+        self.fault.clone()
     }
 }

@@ -9,6 +9,7 @@ import sojourn as sj
 from sojourn import harness
 from sojourn.cli import main
 from sojourn.core.errors import RunError
+from sojourn.runs.stacks import STACKS
 
 PAYLOAD = 972  # 1000 B on the wire
 
@@ -204,24 +205,32 @@ def test_a_wrong_packet_number_or_time_of_a_rule_is_refused() -> None:
         harness.delay("a/0", 1, float("nan"))
 
 
-UNKNOWN = (
-    'flows.a.host: expected one of {}aioquic, got "{}"; {}other stacks need a program with the crate sojourn-harness'
-)
+NAMES = ", ".join(STACKS)
+UNKNOWN = 'flows.a.host: expected one of {}{}, got "{}"; {}other stacks need a program with the crate sojourn-harness'
 
 
 def test_a_host_that_nobody_supplies_is_named() -> None:
     with pytest.raises(sj.ScenarioError) as caught:
         harness.run(harness.Dumbbell("10 Mbit/s", "40 ms").flow("a", "fixd"), {"fixed": fixed(1)})
-    assert str(caught.value) == UNKNOWN.format("fixed, ", "fixd", 'did you mean "fixed"?; ')
+    assert str(caught.value) == UNKNOWN.format("fixed, ", NAMES, "fixd", 'did you mean "fixed"?; ')
 
 
 def test_commands_name_a_host_that_they_do_not_have(tmp_path, capsys) -> None:
     file = tmp_path / "a.toml"
-    file.write_text(harness.Dumbbell("10 Mbit/s", "40 ms").flow("a", "quinn").to_toml())
+    file.write_text(harness.Dumbbell("10 Mbit/s", "40 ms").flow("a", "lsquic").to_toml())
     sweep = tmp_path / "sweep.toml"
     sweep.write_text('scenario = "a.toml"\n[axes]\nduration = ["1 s", "2 s"]\n')
     for command in (["check", str(file)], ["run", str(file)], ["check", str(sweep)]):
         assert main(command) == 2
         error = capsys.readouterr().err
-        assert UNKNOWN.format("", "quinn", "") in error
+        assert UNKNOWN.format("", NAMES, "lsquic", 'did you mean "s2n-quic"?; ') in error
         assert error.count("\n") == 1
+
+
+def test_the_host_simulator_is_the_default_and_no_host_of_a_linux_scenario() -> None:
+    tree = sj.loads(harness.Dumbbell("10 Mbit/s", "40 ms").duration("2 s").tcp("a", "cubic").to_toml()).to_dict()
+    default = sj.run(tree)["fingerprint"]
+    tree["flows"][0]["host"] = "simulator"
+    assert sj.run(tree)["fingerprint"] == default
+    with pytest.raises(sj.ScenarioError, match=r'flows.a.host: expected none, got "simulator" on a Linux host'):
+        sj.load(tree | {"host": "linux"}).resolved()

@@ -51,7 +51,7 @@ pub use classic::{Classic, Counted, Early, LawOrKernel, Observation, WindowLaw};
 pub use controller::{Ack, Arithmetic, CongestionController, CongestionEvent, Event, Feedback, Signal, Window};
 pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, Marks};
 pub(crate) use delay::{MARK_GAIN, Slowdown, growth};
-pub use driver::{Driver, Pace, RoundTrip};
+pub use driver::{Driver, Pace, RoundTrip, drivable};
 pub use needs::{EcnNeed, Floor, Needs, Pacing, Source};
 pub use sample::{LossState, LostSegment, RateSample};
 pub use sojourn_units::ParamError;

@@ -102,12 +102,13 @@ impl PyEndpoint {
     }
 }
 
-/// A time in seconds, rounded up, so that a timer has expired when it is called.
+/// The first nanosecond that is not before a time in seconds.
+/// A timer has expired when it is called.
 fn not_before(seconds: f64) -> Option<Duration> {
     if seconds.is_nan() {
         return None;
     }
-    let nanos = (seconds.max(0.0) * 1e9).ceil() as u64;
+    let nanos = (seconds.max(0.0) * 1e9).round() as u64;
     let early = Duration::from_nanos(nanos).as_secs_f64() < seconds;
     Some(Duration::from_nanos(nanos.saturating_add(u64::from(early))))
 }

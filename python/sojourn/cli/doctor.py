@@ -14,7 +14,7 @@ from sojourn import __version__, _sojourn
 from sojourn.cli.output import out, show
 from sojourn.core.errors import UserError, one_line
 from sojourn.core.examples import folder
-from sojourn.core.extras import EXTRAS, present
+from sojourn.core.extras import BUILT, EXTRAS, present
 from sojourn.linux.kernel import HOSTS, find_kernel
 from sojourn.runs.store import engine_identity
 
@@ -54,6 +54,9 @@ def doctor() -> None:
         state = f"no {', '.join(missing)}: pip install 'sojourn[{extra}]'" if missing else _versions(modules)
         table.add_row(extra, USES[extra], state)
     show(table)
+    for module, command in BUILT.items():
+        state = "built" if present(module) else f"not built: run `{command}` in a checkout"
+        out.print(one_line(f'{module}, for flows with host = "quinn", "noq" or "s2n-quic": {state}'))
     out.print(one_line(f"Linux kernel: {_kernel()}"))
     found = [f"{name} ({'yes' if shutil.which(program) else 'no'})" for name, program in JUDGES.items()]
     out.print(f"to compare with: {', '.join(found)}")

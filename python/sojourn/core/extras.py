@@ -22,6 +22,10 @@ EXTRAS = {
 }
 
 
+# Modules that no extra has, and the command in a checkout of the repository that builds them.
+BUILT = {"sojourn_stacks": "make hosts"}
+
+
 # The extras that an extra contains.
 CONTAINED = {"papers": ("tables", "plots", "analysis")}
 
@@ -36,6 +40,10 @@ class MissingExtraError(UserError, ImportError):
     """
 
     def __init__(self, *missing: str) -> None:
+        if missing[0] in BUILT:
+            command = BUILT[missing[0]]
+            super().__init__(f"{missing[0]} is not built: run `{command}` in a checkout of Sojourn's repository")
+            return
         extras = [extra for extra, modules in EXTRAS.items() if set(modules) & set(missing)] or ["all"]
         inside = {each for extra in extras for each in CONTAINED.get(extra, ())}
         extras = [extra for extra in extras if extra not in inside]

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from sojourn.core import field_paths
 from sojourn.core.errors import ScenarioError, UserError
-from sojourn.core.extras import require
+from sojourn.core.extras import BUILT, require
 from sojourn.core.scenario import Scenario
 
-STACKS = {"aioquic": "sojourn.harness.aioquic"}
-"""The module of each stack.
 
-Its function `host(controller)` makes a host of `sojourn.harness`. The stack's package has the same name.
-"""
+class Stack(NamedTuple):
+    """Where a stack comes from."""
+
+    package: str
+    """What must be installed."""
+    module: str
+    maker: str
+    """The function of the module that makes a host of `sojourn.harness`.
+
+    Its argument is the name of a controller, or None."""
+
+
+STACKS = {
+    "aioquic": Stack("aioquic", "sojourn.harness.aioquic", "host"),
+    "quinn": Stack("sojourn_stacks", "sojourn.harness.rust", "quinn"),
+    "noq": Stack("sojourn_stacks", "sojourn.harness.rust", "noq"),
+    "s2n-quic": Stack("sojourn_stacks", "sojourn.harness.rust", "s2n_quic"),
+}
 
 
 def supplied(hosts: Mapping[str, str], others: Iterable[str] = ()) -> dict[str, Callable[[str, int], Any]]:
     """The hosts that groups of flows name.
 
-    They are a stack such as `aioquic`, or with a controller such as `aioquic:cubic`.
+    They are a stack such as `quinn`, a stack with a controller of its own such as `quinn:reno`, or one with a
+    controller of the registry such as `quinn:sojourn:ledbat++`.
 
     Raises `ScenarioError` for an unknown stack or controller; the message lists `others` too. Raises
     `MissingExtraError` if the stack is not installed.
@@ -34,9 +52,10 @@ def supplied(hosts: Mapping[str, str], others: Iterable[str] = ()) -> dict[str, 
         if stack not in STACKS:
             wrong = UserError.unknown(where, stack, [*others, *STACKS])
             raise ScenarioError(f"{wrong}; other stacks need a program with the crate sojourn-harness")
-        require(stack)
+        package, module, maker = STACKS[stack]
+        require(package)
         try:
-            made[host] = import_module(STACKS[stack]).host(controller or None)
+            made[host] = getattr(import_module(module), maker)(controller or None)
         except UserError as error:
             raise ScenarioError(f"{where}: {error}") from None
     return made
@@ -50,7 +69,7 @@ def hosts_of(scenario: Scenario) -> dict[str, str]:
 
 
 def check_hosts(scenario: Scenario) -> str:
-    """The stacks of a scenario with their versions, as part of the key of a run.
+    """The packages of a scenario's stacks with their identities, as part of the key of a run.
 
     "" if it has none.
 
@@ -59,5 +78,13 @@ def check_hosts(scenario: Scenario) -> str:
     found = hosts_of(scenario)
     with scenario.clean_errors():
         supplied(found)
-    stacks = sorted({host.partition(":")[0] for host in found.values()})
-    return " ".join(f"{stack} {version(stack)}" for stack in stacks)
+    packages = sorted({STACKS[host.partition(":")[0]].package for host in found.values()})
+    return " ".join(f"{package} {_identity(package)}" for package in packages)
+
+
+@cache
+def _identity(package: str) -> str:
+    """The version of a package; of an extension module, whose version rarely changes, a digest."""
+    if package not in BUILT:
+        return version(package)
+    return hashlib.sha256(Path(str(import_module(package).__file__)).read_bytes()).hexdigest()[:16]

@@ -1,7 +1,7 @@
 //! The congestion controllers of the simulator, for a transport in C that reports packets.
 
 use crate::text::{fail, or_fail, read};
-use sojourn_cc::{Driver, REGISTRY, RoundTrip};
+use sojourn_cc::{Driver, RoundTrip, drivable};
 use sojourn_units::{Duration, Stream, Time};
 use std::ffi::c_char;
 
@@ -37,8 +37,8 @@ fn time(ns: u64) -> Time {
 pub unsafe extern "C" fn sojourn_cc_new(name: *const c_char, packet: u64, window: u64, seed: u64) -> *mut SojournController {
     // SAFETY: the caller upholds it.
     let Some(name) = (unsafe { read(name, "name") }) else { return std::ptr::null_mut() };
-    let Some(entry) = REGISTRY.iter().find(|entry| entry.name == name) else {
-        let names: Vec<&str> = REGISTRY.iter().map(|entry| entry.name).collect();
+    let Some(entry) = drivable().find(|entry| entry.name == name) else {
+        let names: Vec<&str> = drivable().map(|entry| entry.name).collect();
         fail(&format!("name: expected a controller ({}), got \"{name}\"", names.join(", ")));
         return std::ptr::null_mut();
     };

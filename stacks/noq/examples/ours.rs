@@ -2,7 +2,7 @@
 //! Goodputs are in Mbit/s and queueing delays in ms: means of five seeds with intervals of 95 %.
 
 use noq_proto::congestion::CubicConfig;
-use sojourn_cc::REGISTRY;
+use sojourn_cc::drivable;
 use sojourn_harness::{Dumbbell, FlowInfo, Harness, Run};
 use sojourn_noq::{Choice, pair_with};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn mean(runs: &[Run], value: impl Fn(&Run) -> f64) -> String {
 fn main() {
     let path = Dumbbell::new("20 Mbit/s", "40 ms").limit("133 packets").duration("60 s");
     println!("controller: alone, queueing delay; beside CUBIC, CUBIC");
-    for entry in REGISTRY.iter().filter(|entry| entry.name != "external" && entry.name != "linux") {
+    for entry in drivable() {
         let alone = runs(&path.clone().flow("ours", "ours"), entry.name);
         let both = runs(&path.clone().flow("ours", "ours").flow("own", "own"), entry.name);
         let goodput = |runs: &[Run], flow: usize| mean(runs, |run| run.record.flows[flow].goodput_bps / 1e6);

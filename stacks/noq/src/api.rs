@@ -1,6 +1,8 @@
 //! The interface of noq-proto as `quic.rs` uses it.
 
+use crate::controller::Factory;
 use bytes::BytesMut;
+use noq_proto::congestion::{Bbr3Config, CubicConfig, NewRenoConfig};
 use noq_proto::{EndpointConfig, FourTuple, PathId};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -11,6 +13,11 @@ pub use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint as StackEndpoint, Event, ServerConfig,
     StreamEvent, StreamId, Transmit, TransportConfig, congestion::ControllerFactory, crypto::rustls::QuicClientConfig,
 };
+
+/// Its congestion controllers.
+pub fn own() -> [(&'static str, Factory); 3] {
+    [("cubic", Arc::new(CubicConfig::default())), ("reno", Arc::new(NewRenoConfig::default())), ("bbr3", Arc::new(Bbr3Config::default()))]
+}
 
 /// An endpoint with this seed of its random numbers; with a configuration it is a server.
 pub fn endpoint(server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> StackEndpoint {

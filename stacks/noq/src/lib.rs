@@ -8,7 +8,7 @@ mod ours;
 mod quic;
 mod random;
 
-pub use controller::{Choice, pair_with};
+pub use controller::{Choice, names, pair_named, pair_with};
 use noq_proto::TransportConfig;
 use sojourn_harness::{FlowInfo, Pair};
 

@@ -1,5 +1,8 @@
 //! The source of the stack's random numbers: the seed of a flow, where the stack asks the operating system.
 
+#[cfg(not(getrandom_backend = "custom"))]
+compile_error!("expected the settings of .cargo/config.toml: build in the folder of the workspace, without RUSTFLAGS");
+
 use sojourn_harness::FlowInfo;
 use sojourn_units::Stream;
 use std::cell::RefCell;

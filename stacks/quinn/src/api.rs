@@ -1,6 +1,8 @@
 //! The interface of quinn-proto as `quic.rs` uses it.
 
+use crate::controller::Factory;
 use bytes::BytesMut;
+use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,6 +11,11 @@ pub use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint as StackEndpoint, Event, ServerConfig,
     StreamEvent, StreamId, Transmit, TransportConfig, congestion::ControllerFactory, crypto::rustls::QuicClientConfig,
 };
+
+/// Its congestion controllers.
+pub fn own() -> [(&'static str, Factory); 3] {
+    [("cubic", Arc::new(CubicConfig::default())), ("reno", Arc::new(NewRenoConfig::default())), ("bbr", Arc::new(BbrConfig::default()))]
+}
 
 /// An endpoint with this seed of its random numbers; with a configuration it is a server.
 pub fn endpoint(server: Option<Arc<ServerConfig>>, seed: [u8; 32]) -> StackEndpoint {

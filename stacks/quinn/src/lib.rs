@@ -7,5 +7,5 @@ mod ours;
 #[path = "../../quic.rs"]
 mod quic;
 
-pub use controller::{Choice, pair_with};
+pub use controller::{Choice, names, pair_named, pair_with};
 pub use quic::{ends, pair};

@@ -58,6 +58,19 @@ pub fn pair<C: Provider>(flow: &FlowInfo, controller: impl Fn() -> C) -> Pair {
     }
 }
 
+/// The names of its congestion controllers.
+pub const NAMES: [&str; 2] = ["cubic", "bbr"];
+
+/// Both ends of a connection with the controller of this name; `None` is the stack's default.
+/// Returns `None` if [`NAMES`] does not contain the name.
+pub fn pair_named(flow: &FlowInfo, name: Option<&str>) -> Option<Pair> {
+    match name {
+        None | Some("cubic") => Some(pair(flow, Cubic::default)),
+        Some("bbr") => Some(pair(flow, Bbr::default)),
+        Some(_) => None,
+    }
+}
+
 /// One end of a connection.
 struct Quic<A> {
     endpoint: Box<dyn Driven>,

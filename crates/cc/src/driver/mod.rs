@@ -6,8 +6,8 @@
 mod flight;
 
 use crate::{
-    Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Event, Feedback, LossState, Needs, ParamError, REGISTRY, Signal,
-    Start,
+    Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Entry, Event, Feedback, LossState, Needs, ParamError, REGISTRY,
+    Signal, Start,
 };
 use flight::{Batch, Flight};
 use sojourn_units::{Duration, Stream, Time};
@@ -17,6 +17,12 @@ use sojourn_units::{Duration, Stream, Time};
 const BANDWIDTH: &str = "max_bw";
 /// Round trips after which a packet in flight is forgotten.
 const FORGOTTEN: u64 = 8;
+
+/// The controllers that a [`Driver`] runs.
+/// The registry has more: those that a caller or a Linux kernel supplies.
+pub fn drivable() -> impl Iterator<Item = &'static Entry> {
+    REGISTRY.iter().filter(|entry| !matches!((entry.default)(), CcConfig::External(_) | CcConfig::Linux(_)))
+}
 
 /// Round-trip times of a transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

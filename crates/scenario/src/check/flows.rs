@@ -65,7 +65,7 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
         return Err(Error::got(format!("{field}.tcp"), format_args!("a table for {} traffic over UDP", traffic.name()), "no TCP options"));
     }
     foreign(group, &traffic, field)?;
-    let options = (is_tcp && group.host.is_none()).then(|| tcp(group.tcp.as_ref(), common, field)).transpose()?;
+    let options = (is_tcp && group.foreign().is_none()).then(|| tcp(group.tcp.as_ref(), common, field)).transpose()?;
     let FlowPaths { forward, back, all } = paths::find(group, field, (from, to), place)?;
     Ok(Group {
         name: group.name.clone(),
@@ -84,14 +84,14 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
         dscp: group.dscp,
         port: group.port,
         traffic,
-        host: group.host.clone(),
+        host: group.foreign().cloned(),
         tcp: options,
     })
 }
 
 /// Checks that endpoints of a program can carry a group's traffic.
 fn foreign(group: &Flows, traffic: &Traffic, field: &str) -> Result<(), Error> {
-    let Some(host) = &group.host else { return Ok(()) };
+    let Some(host) = group.foreign() else { return Ok(()) };
     name(format!("{field}.host"), "host", host)?;
     if !traffic.is_tcp() || traffic.opens_connections() {
         let got = format_args!("\"{}\" with host = \"{host}\"", traffic.name());

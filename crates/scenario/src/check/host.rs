@@ -5,7 +5,7 @@ use super::Group;
 use super::links::Network;
 use crate::error::Error;
 use crate::path::element;
-use crate::written::{Host, PathChoice, Scenario};
+use crate::written::{Host, PathChoice, SIMULATOR, Scenario};
 use sojourn_aqm::AqmConfig;
 use sojourn_cc::CcConfig;
 use sojourn_spec::tcp::{OPTIONS, TcpOptions};
@@ -55,6 +55,9 @@ fn impairments(network: &Network) -> Result<(), Error> {
 /// Rejects options that the kernel would ignore.
 /// Options with the values of the profile `linux` are accepted.
 fn linux(scenario: &Scenario, groups: &[Group]) -> Result<(), Error> {
+    if let Some(group) = scenario.flows.iter().find(|group| group.host.as_deref() == Some(SIMULATOR)) {
+        return Err(Error::got(format!("flows.{}.host", element(&group.name)), "\"simulator\" on a Linux host", "none"));
+    }
     for group in groups {
         let field = format!("flows.{}", element(&group.name));
         if let Traffic::Schedule(schedule) = &group.traffic

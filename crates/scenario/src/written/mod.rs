@@ -214,8 +214,8 @@ pub struct Flows {
     /// The port of their connections, which classes can match; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// The name of the endpoints that carry them, such as "quinn"; default: the scenario's host.
-    /// A program that uses the crate `sojourn-harness` supplies them.
+    /// The endpoints that carry them, such as "quinn"; default: those of the scenario's host.
+    /// A program that uses the crate `sojourn-harness` supplies others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The traffic that the flows send; default: bulk data without end.
@@ -224,6 +224,17 @@ pub struct Flows {
     /// TCP options that differ from the scenario's `[tcp]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpOverrides>,
+}
+
+/// The `host` of flows that the simulator carries.
+pub const SIMULATOR: &str = "simulator";
+
+impl Flows {
+    /// The name of the endpoints that a program supplies.
+    /// `None` for those of the scenario's host.
+    pub fn foreign(&self) -> Option<&String> {
+        self.host.as_ref().filter(|host| *host != SIMULATOR)
+    }
 }
 
 /// A duplex link that belongs to one flow, between its host and the network.
