@@ -170,6 +170,29 @@ class Dumbbell:
     def to_toml(self) -> str:
         """The scenario as TOML."""
 
+def driver_names() -> list[str]:
+    """The names of the controllers that a `Driver` runs."""
+
+class Driver:
+    """A controller of the registry for a transport that reports packets.
+
+    Times are the transport's, in seconds; sizes are in bytes.
+    """
+
+    window: int
+    ssthresh: int | None
+    pace: tuple[int, int] | None
+    def __init__(self, name: str, packet: int, window: int) -> None: ...
+    def seed(self, seed: int) -> None:
+        """Draws the random choices of the controller from a stream with this seed."""
+
+    def on_sent(self, now: float, size: int) -> None: ...
+    def on_ack(self, now: float, sent: float, size: int) -> None: ...
+    def on_acks_end(self, now: float, rtt: float | None, smoothed: float, least: float, app_limited: bool) -> None: ...
+    def on_empty(self) -> None: ...
+    def on_lost(self, now: float, sent: float, size: int) -> None: ...
+    def on_persistent_congestion(self, now: float) -> None: ...
+
 def run_hosts(
     text: str,
     filename: str,

@@ -6,10 +6,11 @@ import hashlib
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sojourn as sj
-from sojourn import harness
+from sojourn import _sojourn, harness
 from sojourn.cli import main
 
 pytest.importorskip("aioquic", reason="aioquic is an extra: pip install 'sojourn[aioquic]'")
@@ -73,6 +74,40 @@ def test_the_command_line_runs_a_scenario_with_aioquic(tmp_path: Path, capsys) -
     assert [record["seed"] for record in records] == [1, 2]
     assert main(["run", "q.toml", "--pcap", "x.pcapng"]) == 2
     assert "host" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("controller", _sojourn.driver_names())
+def test_each_controller_of_the_registry_moves_data_in_aioquic(controller: str) -> None:
+    done = harness.run(network(), {"aioquic": host(f"sojourn:{controller}")})
+    # TCP-LP halves its window at the first queuing delay, here its own.
+    assert done.record.value("flows.quic/0.goodput_bps") > (4e5 if controller == "tcp-lp" else 1e6)
+    assert done.windows["quic/0"]["window_bytes"][0] == 12_000
+
+
+def test_reno_of_the_registry_halves_its_window_in_aioquic_at_a_loss() -> None:
+    run = harness.run(network("2 s"), {"aioquic": host("sojourn:reno")}, script=[harness.drop("quic/0", 100)])
+    window = run.windows["quic/0"]["window_bytes"]
+    first = np.flatnonzero(np.diff(window.astype(int)) < 0)[0]
+    # The ACK that shows the loss acknowledges a packet of 1200 B first.
+    assert window[first + 1] == (window[first] + 1200) / 2
+
+
+def test_the_seed_of_a_flow_reaches_a_controller_that_draws_random_numbers() -> None:
+    def fingerprint(seed: int) -> object:
+        return harness.run(network("20 s"), {"aioquic": host("sojourn:bbr")}, seed=seed).record["fingerprint"]
+
+    assert fingerprint(1) == fingerprint(1)
+    assert fingerprint(1) != fingerprint(2)
+
+
+def test_the_registrys_background_controller_yields_to_aioquics_cubic(tmp_path: Path, capsys) -> None:
+    text = network("30 s").flow("background", "aioquic:sojourn:ledbat++").to_toml()
+    file = tmp_path / "q.toml"
+    file.write_text(text.replace('"aioquic"', '"aioquic:cubic"'))
+    assert main(["run", str(file), "--json"]) == 0
+    record = sj.Record.from_json(capsys.readouterr().out)
+    cubic, background = (record.value(f"flows.{name}/0.goodput_bps") for name in ("quic", "background"))
+    assert background < cubic / 3
 
 
 def test_a_controller_that_aioquic_lacks_is_named(tmp_path: Path, capsys) -> None:

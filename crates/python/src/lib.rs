@@ -3,6 +3,7 @@
 
 mod captures;
 mod controllers;
+mod drivers;
 mod episodes;
 mod fluid;
 mod fuzzy;
@@ -381,6 +382,8 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(judge::judge_log, module)?)?;
     module.add_function(wrap_pyfunction!(judge::judged_controllers, module)?)?;
     module.add_class::<harness::Dumbbell>()?;
+    module.add_class::<drivers::PyDriver>()?;
+    module.add_function(wrap_pyfunction!(drivers::driver_names, module)?)?;
     module.add_function(wrap_pyfunction!(harness::run_hosts, module)?)?;
     module.add_function(wrap_pyfunction!(check_toml, module)?)?;
     module.add_function(wrap_pyfunction!(captures::capture_flows, module)?)?;

@@ -11,7 +11,8 @@ network = harness.Dumbbell("10 Mbit/s", "40 ms").queue("codel").flow("quic", "ai
 done = harness.run(network, {"aioquic": host("cubic")})
 ```
 
-aioquic has no ECN. Its keys and connection IDs are random in every run, but no size and no time depends on them.
+Controllers of the registry have names such as `sojourn:ledbat++`. aioquic has no ECN. Its keys and connection IDs are
+random in every run, but no size and no time depends on them.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ from cryptography import x509  # noqa: E402
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: E402
 from cryptography.x509.oid import NameOID  # noqa: E402
 
+from sojourn.harness import aioquic_controllers  # noqa: E402
 from sojourn.harness.endpoint import Endpoint, Host, State  # noqa: E402
+
+aioquic_controllers.register()
 
 START_S = 1.0
 """Time 0 of a run on aioquic's clock. Some of its fields use 0 for "never"."""
@@ -50,8 +54,9 @@ ADDRESS = ("10.0.0.1", 4433)
 def host(controller: str | None = None, **options: Any) -> Host:
     """Makes the endpoints of flows.
 
-    `controller` is a congestion controller that aioquic knows (default: aioquic's default). `options` are fields of
-    both ends' `QuicConfiguration`. Raises `UserError` for an unknown controller or option.
+    `controller` is a congestion controller that aioquic knows, or `sojourn:NAME` for one of the registry (default:
+    aioquic's default). `options` are fields of both ends' `QuicConfiguration`. Raises `UserError` for an unknown
+    controller or option.
     """
     if controller is not None:
         options["congestion_control_algorithm"] = controller
@@ -62,8 +67,8 @@ def host(controller: str | None = None, **options: Any) -> Host:
     if algorithm not in base._factories:
         raise UserError.unknown("host: controller of aioquic", algorithm, sorted(base._factories))
 
-    def pair(name: str, seed: int) -> tuple[Endpoint, Endpoint]:  # noqa: ARG001 - nothing depends on them
-        return Client(options), Server(options)
+    def pair(name: str, seed: int) -> tuple[Endpoint, Endpoint]:  # noqa: ARG001 - nothing depends on the name
+        return Client(options, seed), Server(options, seed)
 
     return pair
 
@@ -84,8 +89,8 @@ class _End(Endpoint):
     read = 0
     complete = False
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.options = options
+    def __init__(self, options: dict[str, Any], seed: int) -> None:
+        self.options, self.seed = options, seed
         self.clock = START_S
         self.sent_bytes = 0
         self.sending: deque[bytes] = deque()
@@ -164,6 +169,7 @@ class Client(_End):
         if self.connection is None:
             configuration = QuicConfiguration(is_client=True, verify_mode=ssl.CERT_NONE, **self.options)
             self.connection = QuicConnection(configuration=configuration)
+            aioquic_controllers.seed(self.connection._loss._cc, self.seed)
             self.connection.connect(ADDRESS, now=self.clock)
             self.stream = self.connection.get_next_available_stream_id()
         return self.connection
@@ -217,6 +223,7 @@ class Server(_End):
         configuration = QuicConfiguration(is_client=False, certificate=certificate, private_key=key, **self.options)
         first = pull_quic_header(Buffer(data=payload), configuration.connection_id_length).destination_cid
         self.connection = QuicConnection(configuration=configuration, original_destination_connection_id=first)
+        aioquic_controllers.seed(self.connection._loss._cc, self.seed)
 
     def on_data(self, connection: QuicConnection, event: events.StreamDataReceived) -> None:
         """Counts data, and answers its end."""
