@@ -70,7 +70,9 @@ fn listed(name: &str, summary: &str, config: Result<Value, serde_json::Error>) -
         Value::Object(map) => map,
         _ => Map::new(),
     };
-    ["aqm", "cc", "kind", "name"].map(|tag| parameters.remove(tag));
+    for tag in ["aqm", "cc", "kind", "name"] {
+        parameters.remove(tag);
+    }
     Ok(json!({ "name": name, "summary": summary, "parameters": parameters }))
 }
 
