@@ -160,4 +160,5 @@ start_ups! {
     "hystart" => hystart::HyStart: "slow start ends at an ACK train or when the RTT grows (HyStart, as in Linux)",
     "hystart++" => hystart_plus_plus::HyStartPlusPlus: "slow start slows down when the RTT grows, and ends five rounds later (RFC 9406)",
     "search" => search::Search: "slow start ends when less is delivered than was sent a round trip before (SEARCH, draft-chung-ccwg-search)",
+    "rapid-start" => rapid_start::RapidStart: "the window triples per round trip while there is no queue (draft-kazuho-ccwg-rapid-start)",
 }

@@ -280,10 +280,14 @@ impl RackTlp {
             return;
         }
         // The controller sees its own window, without PRR's, so that it may go on computing during a reduction.
-        let in_use = sender.cwnd();
+        let (in_use, target) = (sender.cwnd(), sender.ssthresh());
         sender.set_cwnd(self.own_window);
         self.report(sender, outcome, false, call);
         self.own_window = sender.cwnd();
+        if sender.ssthresh() != target {
+            // A start-up may still move the target (Linux reads `snd_ssthresh` on each ACK).
+            self.prr.target = sender.ssthresh() as u32;
+        }
         sender.set_cwnd(in_use);
         if outcome.delivered > 0 {
             self.reduce(sender, outcome.delivered, outcome.advanced, call.params);
