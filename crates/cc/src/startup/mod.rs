@@ -161,4 +161,5 @@ start_ups! {
     "hystart++" => hystart_plus_plus::HyStartPlusPlus: "slow start slows down when the RTT grows, and ends five rounds later (RFC 9406)",
     "search" => search::Search: "slow start ends when less is delivered than was sent a round trip before (SEARCH, draft-chung-ccwg-search)",
     "rapid-start" => rapid_start::RapidStart: "the window triples per round trip while there is no queue (draft-kazuho-ccwg-rapid-start)",
+    "careful-resume" => careful_resume::CarefulResume: "jumps to half of an earlier connection's window and validates it (RFC 9959)",
 }
