@@ -1,9 +1,10 @@
-//! Properties of every registered controller.
+//! Properties of every registered controller, and of Reno and CUBIC with every start-up.
 //! They hold whatever deliveries, losses and marks the endpoint reports.
 
 use proptest::prelude::*;
 use sojourn_cc::{
-    Ack, AnyController, CongestionController, CongestionEvent, Event, LossState, LostSegment, REGISTRY, RateSample, Signal, Start, Window,
+    Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Event, LossState, LostSegment, REGISTRY, RateSample, START_UPS,
+    Signal, Start, StartUpConfig, Window,
 };
 use sojourn_units::{Duration, Time};
 
@@ -155,27 +156,47 @@ fn is_sound(cc: &AnyController) -> Result<(), String> {
     }
 }
 
+/// The controllers with the start-ups of their own, and those whose start-up is chosen.
+fn all() -> Vec<(String, CcConfig, Option<StartUpConfig>)> {
+    let own = REGISTRY.iter().map(|entry| (entry.name.to_string(), (entry.default)(), None));
+    let started =
+        |cc: CcConfig| START_UPS.iter().map(move |entry| (format!("{} {}", cc.name(), entry.name), cc.clone(), Some(saved(entry.name))));
+    own.chain(started(CcConfig::Reno(Default::default()))).chain(started(CcConfig::Cubic(Default::default()))).collect()
+}
+
+/// A start-up, with saved parameters if it uses any.
+fn saved(name: &str) -> StartUpConfig {
+    let entry = START_UPS.iter().find(|entry| entry.name == name).expect("it is registered");
+    match (entry.default)() {
+        StartUpConfig::CarefulResume(mut params) => {
+            (params.saved_cwnd, params.saved_rtt) = (Some(100.0), Some(Duration::from_millis(100)));
+            StartUpConfig::CarefulResume(params)
+        }
+        config => config,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
     #[test]
     fn any_samples_leave_a_finite_window_and_pace_and_a_copy_goes_on_alike(
         calls in prop::collection::vec(call(), 1..200), linux in any::<bool>(), classic in any::<bool>()
     ) {
-        for entry in REGISTRY {
-            let start = if linux { START.in_linux() } else { START };
-            let mut cc = (entry.default)().build(if classic { start.echoing() } else { start }).unwrap();
+        for (name, config, start_up) in all() {
+            let start = Start { start_up, ..if linux { START.in_linux() } else { START } };
+            let mut cc = config.build(if classic { start.echoing() } else { start }).unwrap();
             let mut counts = Counts::default();
             let (first, second) = calls.split_at(calls.len() / 2);
             for call in first {
                 give(&mut cc, call, &mut counts);
-                prop_assert_eq!(is_sound(&cc), Ok(()), "{}", entry.name);
+                prop_assert_eq!(is_sound(&cc), Ok(()), "{}", name);
             }
             let (mut copy, mut counts_of_copy) = (cc.clone(), counts);
             for call in second {
                 give(&mut cc, call, &mut counts);
                 give(&mut copy, call, &mut counts_of_copy);
-                prop_assert_eq!(is_sound(&cc), Ok(()), "{}", entry.name);
-                prop_assert_eq!((cc.cwnd(), cc.ssthresh(), cc.pacing()), (copy.cwnd(), copy.ssthresh(), copy.pacing()), "{}", entry.name);
+                prop_assert_eq!(is_sound(&cc), Ok(()), "{}", name);
+                prop_assert_eq!((cc.cwnd(), cc.ssthresh(), cc.pacing()), (copy.cwnd(), copy.ssthresh(), copy.pacing()), "{}", name);
             }
         }
     }

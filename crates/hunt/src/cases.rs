@@ -176,11 +176,14 @@ pub fn control(name: &str, number: u64) -> Option<Table> {
 }
 
 /// The parameters of a start-up: its defaults, or random ones.
+/// One that uses the window of an earlier connection gets one.
 pub fn start_up(name: &str, number: u64) -> Table {
-    match form(Schema::get(), "StartUpConfig", "name", name, number) {
-        Value::Table(table) => table,
-        other => Table::from_iter([("name".to_string(), other)]),
+    let Value::Table(mut table) = form(Schema::get(), "StartUpConfig", "name", name, number) else { unreachable!("a start-up is a table") };
+    if name == "careful-resume" {
+        table.entry("saved_cwnd").or_insert(Value::Float(100.0));
+        table.entry("saved_rtt").or_insert(Value::from("40 ms"));
     }
+    table
 }
 
 fn queues(schema: &'static Schema) -> Vec<Case> {
