@@ -1,4 +1,4 @@
-"""The option `tcp.start_up`: every start-up is chosen, written and read alike, and every parameter has an effect.
+"""Every start-up works in every window controller, and each parameter has an effect.
 
 Parameters and defaults come from the schema, so a new start-up needs no entry here unless it requires parameters.
 """
@@ -52,7 +52,10 @@ The RTT grows while the queue is empty, because a full queue exceeds every thres
 
 @cache
 def run(path: str, start_up: str | None, cc: str = "reno") -> str | None:
-    """The fingerprint of a transfer with a start-up, as JSON, over a path. None if it is rejected."""
+    """The fingerprint of a transfer with a start-up over a path.
+
+    The start-up is JSON. None if it is rejected.
+    """
     rate, delay, limit, profile, more = PATHS[path]
     queue = {"aqm": "droptail", "limit": f"{limit} packets"}
     link = {"name": "path", "from": "a", "to": "b", "rate": rate, "delay": delay, "queue": queue, "duplex": True} | more

@@ -245,6 +245,11 @@ def controller_tables(controllers: Named) -> dict[str, dict[str, Any]]:
     return _tables(controllers, "cc", "cc")
 
 
+def start_up_tables(start_ups: Named) -> dict[str, dict[str, Any]]:
+    """Tables of start-ups by label, from a text such as `classic,search(thresh=0.3)`."""
+    return _tables(start_ups, "start_up", "name")
+
+
 def controller_axis(
     base: Scenario, controllers: Named, group: str | None = None, own_laws: Collection[str] = ()
 ) -> Axis:
@@ -375,7 +380,7 @@ def _table(spec: str | Mapping[str, Any], what: str, key: str) -> dict[str, Any]
     return table
 
 
-EXAMPLES = {"aqm": "droptail,red(min=5,max=15)", "cc": "reno,cubic(beta=0.7)"}
+EXAMPLES = {"aqm": "droptail,red(min=5,max=15)", "cc": "reno,cubic(beta=0.7)", "name": "classic,search(thresh=0.3)"}
 _NAMED = re.compile(r"([\w+-]+)\s*(?:\((.*)\))?", re.DOTALL)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sojourn.compare.cases import controller_tables, queue_tables
+from sojourn.compare.cases import controller_tables, queue_tables, start_up_tables
 from sojourn.core.errors import ScenarioError, UserError, note
 from sojourn.experiments.families import Choice
 from sojourn.experiments.model import Case, Experiment, Grid
 
 NOT_HERE = ("external", "linux")
 """Disciplines that need a law of the caller or a kernel."""
+TABLES = {"queue": queue_tables, "controller": controller_tables, "start-up": start_up_tables}
+"""The tables of what an experiment compares, from a text."""
 
 
 def with_queues(experiment: Experiment, asked: str) -> Experiment:
@@ -20,9 +22,9 @@ def with_queues(experiment: Experiment, asked: str) -> Experiment:
     `Note`. Raises `UserError` for a queue that does not exist, has no such parameter, or can be run in no scenario.
     """
     what = experiment.file.compares
-    tables = queue_tables(asked) if what == "queue" else controller_tables(asked)
+    tables = TABLES[what](asked)
     for label, table in tables.items():
-        name = table.get("aqm", table.get("cc"))
+        name = table.get("aqm", table.get("cc", table.get("name")))
         if name in NOT_HERE:
             raise UserError(f'queues "{label}": expected a {what} of the simulator, got {name}')
     reference = experiment.file.reference_queue

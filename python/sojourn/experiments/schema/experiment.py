@@ -421,7 +421,7 @@ class ExperimentFile(FileModel):
     """Seeds of a run."""
     quick: int = Field(default=2, ge=1)
     """Seeds with `--quick`."""
-    compares: Literal["queue", "controller"] = "queue"
+    compares: Literal["queue", "controller", "start-up"] = "queue"
     """The kind of `queues`: tables of a queue, or of a congestion controller.
 
     An example of the latter is `{ cc = "ledbat" }`.
