@@ -126,6 +126,12 @@ class KernelRun:
     def plan(self, capture: tuple[list[str], list[str]] | None = None) -> str:
         """What the kernel must know, as TOML; `capture` are the links and hosts whose packets are captured."""
 
+    def reports(self, log: bytes, flow: str) -> list[tuple[float, str, float, float]]:
+        """What the log reports of a flow's sender: time in seconds, kind and two values.
+
+        The kinds are `window` (cwnd and ssthresh in segments), `recovery` (it begins), `timeout`, `rtt` (in seconds).
+        """
+
     def record(
         self, logs: tuple[bytes, bytes], host: str, capture: tuple[str, list[str], list[str]] | None = None
     ) -> tuple[str, SeriesMap]:
@@ -208,6 +214,14 @@ def run_hosts(
 def trace_summary(path: str, form: str | None, steps: int) -> tuple[str, Array]:
     """What a file with a link's trace has, as JSON, and its mean rate in bit/s in each of `steps` equal parts."""
 
+def capture_segments(path: str, source: str, destination: str) -> tuple[int, dict[str, Array]]:
+    """The segments of a TCP connection in a capture, in the order of time.
+
+    Returns the time of the first in ns since 1970, and columns: `t` in seconds since then, `forward` (from the source),
+    `syn`, `number` (the sequence number of a forward segment, else the acknowledged one or -1), `bytes` of payload, and
+    `window`, the receive window in bytes or -1.
+    """
+
 def capture_flows(path: str) -> str:
     """The TCP flows of a capture and its interfaces, as JSON; times are in seconds since its first packet."""
 
@@ -215,7 +229,7 @@ def judged_controllers() -> list[str]:
     """The names of the controllers through which a sender's log can be replayed."""
 
 def judge_log(
-    controller: str, tcp: bool, linux: bool, mss: int, events: list[dict[str, object]]
+    controller: str, tcp: bool, linux: bool, estimated: bool, mss: int, events: list[dict[str, object]]
 ) -> tuple[dict[str, Array], str]:
     """Replays a sender's events: columns of both windows in bytes, and the divergences as JSON.
 

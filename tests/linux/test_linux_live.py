@@ -464,7 +464,7 @@ def test_a_kernel_that_cannot_boot_is_one_line(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(guest, "ARGUMENTS", (*guest.ARGUMENTS, "mem=4M"))
     monkeypatch.setattr(guest.tempfile, "tempdir", str(tmp_path))
     with pytest.raises(RunError) as found:
-        sj.run(SCENARIO)
+        sj.run(sj.loads(SCENARIO))
     assert "\n" not in str(found.value)
     assert kernels_in(tmp_path) == []
 
@@ -479,7 +479,7 @@ def test_a_log_on_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(guest.Guests, "_start", on_full_disk)
     with pytest.raises(RunError, match="the kernel stopped: log: expected room on the disk, got error -28"):
-        sj.run(SCENARIO)
+        sj.run(sj.loads(SCENARIO))
 
 
 @live

@@ -2,7 +2,7 @@
 //! The tests use random flows in random link layers, with unordered times.
 
 use proptest::prelude::*;
-use sojourn_capture::read::{Flow, Summary, Unread, summary};
+use sojourn_capture::read::{Flow, Summary, Unread, segments, summary};
 use sojourn_capture::wire::{self, Endpoint, Ip, Tcp, flag};
 
 const SECOND: u64 = 1_000_000_000;
@@ -267,4 +267,38 @@ fn a_length_that_no_link_layer_explains_is_that_of_the_ip_packet_and_its_headers
     let after = read(link_type, &packets);
     assert_eq!((after.layer, before.layer), (u64::from(carried), u64::from(carried)));
     assert_eq!(data(&after.flows[0]), data(&before.flows[0]));
+}
+
+#[test]
+fn the_segments_of_a_connection_have_their_direction_and_scaled_windows() {
+    let ends = [Endpoint { address: [192, 0, 2, 1], port: 1 }, Endpoint { address: [192, 0, 2, 2], port: 2 }];
+    let mut packets = Vec::new();
+    let mut add = |way: usize, flags: u16, numbers: [u32; 2], window: u16, options: &[u8], payload: u32| {
+        let [source, destination] = if way == 0 { ends } else { [ends[1], ends[0]] };
+        let mut bytes = vec![0x45, 0, 0, 0, 0, 0, 0, 0, 64, 6, 0, 0];
+        bytes.extend(source.address.iter().chain(&destination.address));
+        bytes.extend([source.port, destination.port].iter().flat_map(|port| port.to_be_bytes()));
+        bytes.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
+        bytes.extend((((5 + options.len() as u16 / 4) << 12) | flags).to_be_bytes());
+        bytes.extend(window.to_be_bytes());
+        bytes.extend([0; 4]);
+        bytes.extend(options);
+        let length = bytes.len() as u32 + payload;
+        bytes[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+        packets.push(Captured { at: packets.len() as u64 * MS, bytes, length });
+    };
+    add(0, flag::SYN, [7, 0], 100, &[3, 3, 2, 1], 0);
+    add(1, flag::SYN | flag::ACK, [9, 8], 100, &[3, 3, 4, 1], 0);
+    add(0, flag::ACK, [8, 10], 100, &[], 1000);
+    add(1, flag::ACK, [10, 1008], 100, &[], 0);
+    add(0, flag::SYN, [7_000, 0], 100, &[], 0);
+    let file = pcap(101, &packets);
+    let addresses = ends.map(|end| (end.address, end.port).into());
+    let found = segments(file.as_slice(), addresses).unwrap();
+    // A later connection between the same ends is left out.
+    assert_eq!(found.iter().map(|each| each.forward).collect::<Vec<_>>(), [true, false, true, false]);
+    // rfc7323#2.2: windows are scaled from the third segment on.
+    assert_eq!(found.iter().map(|each| each.window).collect::<Vec<_>>(), [Some(100), Some(100), Some(400), Some(1600)]);
+    assert_eq!((found[2].payload, found[3].ack, found[0].ack, found[3].at - found[0].at), (1000, Some(1008), None, 3 * MS));
+    assert!(segments(file.as_slice(), [addresses[0]; 2]).unwrap().is_empty());
 }

@@ -2,7 +2,7 @@
 
 use crate::{Cause, Limit};
 use sojourn_cc::Window;
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 
 /// A report at which the windows were apart.
 #[derive(Clone, Copy, Debug)]
@@ -56,9 +56,21 @@ pub(crate) struct Epoch {
     /// Their growth in packets by ACKs that must not grow the window.
     app_limited: f64,
     recovery: f64,
+    /// The start of the current round trip, our window then, and the growth of the last round trip.
+    round: Option<(Time, f64)>,
+    growth: f64,
 }
 
 impl Epoch {
+    /// Our growth in the last round trip of congestion avoidance, in packets. An estimated window may be as late.
+    pub fn round(&mut self, now: Time, srtt: Duration, ours: &Window) -> f64 {
+        let (start, cwnd) = *self.round.get_or_insert((now, ours.cwnd));
+        if now.since(start) >= srtt {
+            (self.round, self.growth) = (Some((now, ours.cwnd)), (ours.cwnd - cwnd).max(0.0));
+        }
+        if ours.cwnd < ours.ssthresh { 0.0 } else { self.growth }
+    }
+
     /// Accounts for growth from one report to the next.
     pub fn grow(&mut self, growth: f64, interval: &Interval) {
         if growth <= 0.0 || interval.full + interval.unknown > 0.0 {
@@ -71,9 +83,9 @@ impl Epoch {
         }
     }
 
-    /// The tolerance in packets: one, and a byte for each ACK that the sender may have rounded (rfc5681#3.1).
-    pub fn tolerance(&self, mss: u32) -> f64 {
-        1.0 + f64::from(self.rounded) / f64::from(mss)
+    /// The tolerance in packets: a byte for each ACK that the sender may have rounded, and `least` (rfc5681#3.1).
+    pub fn tolerance(&self, least: f64, mss: u32) -> f64 {
+        least + f64::from(self.rounded) / f64::from(mss)
     }
 
     /// The cause by their growth alone.

@@ -23,6 +23,7 @@
 mod cause;
 mod event;
 mod growth;
+mod reduction;
 mod replay;
 mod rival;
 mod subject;
@@ -30,4 +31,4 @@ mod subject;
 pub use cause::{About, CAUSES, Cause};
 pub use event::{Acked, Action, Event, Limit};
 pub use replay::{Divergence, Judgement, Point, judge};
-pub use subject::{Subject, SubjectError, Transport, controllers};
+pub use subject::{ESTIMATE, ESTIMATE_SHARE, Subject, SubjectError, Transport, controllers};

@@ -1,8 +1,9 @@
 //! The replay of a log: our controller receives the sender's events, and its windows are compared with the reported ones.
 
 use crate::growth::{Apart, Epoch, Interval, unexplained};
+use crate::reduction::{Kind, Pending, cause_of_reduction};
 use crate::rival::{self, Likely, Rival};
-use crate::subject::{Subject, SubjectError, Transport};
+use crate::subject::{ESTIMATE, Subject, SubjectError, Transport};
 use crate::{Acked, Action, Cause, Event, Limit};
 use sojourn_cc::{Ack, CcConfig, Event as EndpointEvent, Signal, Window};
 use sojourn_units::Time;
@@ -88,30 +89,16 @@ fn replay(subject: &Subject, config: &CcConfig, events: &[Event], abc_limit: f64
     replay.done
 }
 
-/// A reduction whose result the sender has not reported yet.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    at: Time,
-    event: &'static str,
-    /// The window before it in segments.
-    before: f64,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    Loss,
-    Persistent,
-    Timeout,
-}
-
 struct Replay<'a> {
     subject: &'a Subject,
     config: CcConfig,
     mss: u32,
     now: Time,
     /// Our controller, then its copies with faults; empty before the first report.
+    /// A last one without faults is the twin of ours that decides on fast convergence the other way.
     rivals: Vec<Rival>,
+    /// Their number without the twin.
+    faulty: usize,
     theirs: Window,
     /// Our windows at the last report.
     reported: Window,
@@ -136,6 +123,9 @@ struct Replay<'a> {
     done: Judgement,
 }
 
+/// The packets by which two reported windows may differ and be equal.
+const NEAR: f64 = 0.05;
+
 const NO_WINDOW: Window = Window { cwnd: 0.0, ssthresh: f64::INFINITY };
 
 impl<'a> Replay<'a> {
@@ -146,6 +136,7 @@ impl<'a> Replay<'a> {
             mss: subject.mss.max(1),
             now: Time::ZERO,
             rivals: Vec::new(),
+            faulty: 0,
             theirs: NO_WINDOW,
             reported: NO_WINDOW,
             pending: None,
@@ -279,6 +270,7 @@ impl<'a> Replay<'a> {
         let left = if self.has_recovered() && self.theirs.ssthresh.is_finite() { self.theirs.ssthresh } else { self.theirs.cwnd };
         self.undo = Window { cwnd: left + grown, ..self.theirs };
         self.close();
+        self.rivals.truncate(self.faulty);
         self.pending = Some(Pending { at: self.now, event, before: self.undo.cwnd, kind });
         self.undo.cwnd
     }
@@ -290,7 +282,7 @@ impl<'a> Replay<'a> {
         }
         let (now, before) = (self.now, self.begin(event, Kind::Loss));
         self.saved.clone_from(&self.rivals);
-        self.rivals.iter_mut().for_each(|rival| rival.on_congestion(now, before, signal));
+        self.reduce(now, before, signal);
         match self.subject.transport {
             Transport::Quic => self.recovery_start = Some(now),
             Transport::Tcp => self.in_recovery = true,
@@ -306,6 +298,7 @@ impl<'a> Replay<'a> {
     fn report(&mut self, theirs: Window) {
         if self.rivals.is_empty() {
             self.rivals = rival::all(self.subject, &self.config, theirs);
+            self.faulty = self.rivals.len();
         }
         let apart = Apart { at: self.now, theirs, ours: self.ours() };
         self.done.points.push(Point { at: self.now, theirs: in_bytes(theirs, self.mss), ours: in_bytes(apart.ours, self.mss) });
@@ -329,8 +322,9 @@ impl<'a> Replay<'a> {
         let Apart { theirs, ours, .. } = *apart;
         // TCP's recovery and restart after a timeout set the window.
         let compares_window = self.subject.transport == Transport::Quic && pending.kind != Kind::Timeout;
-        let window_parts = compares_window && (theirs.cwnd - ours.cwnd).abs() > 1.0;
-        let threshold_parts = theirs.ssthresh.is_finite() && (theirs.ssthresh - ours.ssthresh).abs() > 1.0;
+        let tolerance = self.subject.tolerance(pending.before);
+        let window_parts = compares_window && (theirs.cwnd - ours.cwnd).abs() > tolerance;
+        let threshold_parts = theirs.ssthresh.is_finite() && (theirs.ssthresh - ours.ssthresh).abs() > tolerance;
         if window_parts || threshold_parts {
             let cause = cause_of_reduction(pending, &theirs, &ours, compares_window, matches!(self.config, CcConfig::Cubic(_)));
             self.add(apart, pending.event, Some(pending.before), cause);
@@ -364,7 +358,29 @@ impl<'a> Replay<'a> {
         let whole = in_use.round();
         let window = if (in_use - whole).abs() <= 2.0 * self.byte() { whole } else { in_use };
         self.rivals.clone_from(&self.saved);
-        self.rivals.iter_mut().for_each(|rival| rival.on_congestion(pending.at, window, Signal::Loss));
+        self.reduce(pending.at, window, Signal::Loss);
+    }
+
+    /// Reduces our window. A window close to `W_max` may be on either side of it, so a twin is on the other (rfc9438#4.7).
+    fn reduce(&mut self, at: Time, window: f64, signal: Signal) {
+        let near = if self.subject.estimated { ESTIMATE } else { NEAR };
+        let w_max = self.rivals[0].w_max().filter(|&w_max| w_max > 0.0 && (window - w_max).abs() <= near);
+        let twin = w_max.map(|w_max| (self.rivals[0].clone(), if window < w_max { w_max } else { w_max - NEAR }));
+        self.rivals.iter_mut().for_each(|rival| rival.on_congestion(at, window, signal));
+        if let Some((mut twin, other)) = twin {
+            twin.on_congestion(at, other, signal);
+            self.rivals.push(twin);
+        }
+    }
+
+    /// Exchanges ours and its twin if only the twin is near the sender.
+    fn choose(&mut self, theirs: f64, tolerance: f64) {
+        let is_apart = |rival: &Rival| (rival.window().cwnd - theirs).abs() > tolerance;
+        let twin = self.faulty;
+        if self.rivals.len() > twin && self.rivals[0].first().is_none() && is_apart(&self.rivals[0]) && !is_apart(&self.rivals[twin]) {
+            self.rivals.swap(0, twin);
+            self.rivals.truncate(twin);
+        }
     }
 
     /// The endpoint has set the window: after TCP's recovery, an undo or a change of the packet size.
@@ -372,10 +388,11 @@ impl<'a> Replay<'a> {
         let Apart { theirs, ours, .. } = *apart;
         let recovered = self.has_recovered();
         self.adopt = false;
-        if recovered && theirs.cwnd > ours.ssthresh + 1.0 && theirs.cwnd > self.theirs.cwnd + 1.0 {
+        let tolerance = self.subject.tolerance(theirs.cwnd);
+        if recovered && theirs.cwnd > ours.ssthresh + tolerance && theirs.cwnd > self.theirs.cwnd + tolerance {
             self.add(apart, "the end of recovery", None, Cause::AboveSsthresh);
         }
-        if recovered && theirs.ssthresh < ours.ssthresh - 1.0 {
+        if recovered && theirs.ssthresh < ours.ssthresh - tolerance {
             self.add(apart, "the end of recovery", None, Cause::ReducedAgain);
         }
         self.restart(theirs);
@@ -395,14 +412,21 @@ impl<'a> Replay<'a> {
             self.close();
             return self.restart(theirs);
         }
-        if theirs.cwnd < last.cwnd - 1.0 && ours.cwnd > theirs.cwnd + 1.0 {
+        let late = if self.subject.estimated { self.epoch.round(self.now, self.last_ack.srtt, &ours) } else { 0.0 };
+        let tolerance = self.epoch.tolerance(self.subject.tolerance(theirs.cwnd) + late, self.mss);
+        if self.subject.estimated && ours.ssthresh.is_infinite() && theirs.cwnd < ours.cwnd - tolerance {
+            // The first slow start has ended early, and a capture does not tell where.
+            self.close();
+            return self.restart(Window { ssthresh: theirs.cwnd, ..theirs });
+        }
+        let least = self.subject.tolerance(theirs.cwnd);
+        if theirs.cwnd < last.cwnd - least && ours.cwnd > theirs.cwnd + least {
             let (cause, event) =
                 if interval.again { (Cause::ReducedAgain, "a signal in recovery") } else { (Cause::NoSignal, "no signal") };
             self.close();
             self.add(apart, event, Some(last.cwnd), cause);
             return self.restart(theirs);
         }
-        let tolerance = self.epoch.tolerance(self.mss);
         if interval.crossed && self.rivals[0].first().is_none() && apart.distance() <= tolerance + interval.acked {
             // A restart would begin congestion avoidance an ACK later, from another window.
             if apart.distance() > self.byte() {
@@ -416,6 +440,7 @@ impl<'a> Replay<'a> {
             self.rivals.iter_mut().for_each(|rival| rival.set_cwnd(rival.window().cwnd.min(theirs.cwnd)));
             return;
         }
+        self.choose(theirs.cwnd, tolerance);
         self.epoch.grow(theirs.cwnd - last.cwnd, &interval);
         self.epoch.reports += 1;
         self.rivals.iter_mut().for_each(|rival| rival.compare(apart.at, theirs, tolerance));
@@ -452,25 +477,4 @@ impl<'a> Replay<'a> {
 fn in_bytes(window: Window, mss: u32) -> Window {
     let mss = f64::from(mss);
     Window { cwnd: window.cwnd * mss, ssthresh: window.ssthresh * mss }
-}
-
-/// The cause of a reduction other than ours.
-fn cause_of_reduction(pending: &Pending, theirs: &Window, ours: &Window, compares_window: bool, converges: bool) -> Cause {
-    let Pending { before, kind, .. } = *pending;
-    let kept = |factor: f64| factor * before;
-    let is = |value: f64, expected: f64| (value - expected).abs() <= 0.5 + 0.01 * before;
-    let factor = if kind == Kind::Loss && compares_window { ours.cwnd } else { ours.ssthresh } / before;
-    let reduced = if compares_window && kind == Kind::Loss { theirs.cwnd } else { theirs.ssthresh };
-    if kind == Kind::Persistent && (theirs.cwnd - ours.cwnd).abs() > 1.0 {
-        return Cause::AboveMinimum;
-    }
-    let converged = (1.0 + factor) / 2.0;
-    // A window below W_max may have both faults.
-    if kind != Kind::Loss && [1.0, converged].into_iter().any(|also| is(reduced, kept(factor * factor * also))) {
-        return Cause::SsthreshTwice;
-    }
-    if converges && is(reduced, kept(factor * converged)) {
-        return Cause::FastConvergence;
-    }
-    if reduced >= before - 1.0 { Cause::NoReduction } else { Cause::OtherFactor }
 }

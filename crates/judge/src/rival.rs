@@ -59,6 +59,12 @@ impl Rival {
         self.controller.window()
     }
 
+    /// CUBIC's `W_max` in segments.
+    pub fn w_max(&self) -> Option<f64> {
+        let is_cubic = matches!(self.controller, AnyController::Cubic(_));
+        self.controller.values().first().copied().filter(|_| is_cubic)
+    }
+
     fn has(&self, fault: Cause) -> bool {
         self.faults.contains(&fault)
     }

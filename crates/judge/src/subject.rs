@@ -23,7 +23,18 @@ pub struct Subject {
     pub linux: bool,
     /// The size of full packets in bytes, at least 1.
     pub mss: u32,
+    /// Whether the windows are estimates from packets in flight. They may be off by [`ESTIMATE`] packets and
+    /// [`ESTIMATE_SHARE`] of the window.
+    pub estimated: bool,
 }
+
+/// The packets by which an estimated window may be off.
+/// One is the packet that the ACK of the estimate acknowledges with a delay, and one is partly filled.
+pub const ESTIMATE: f64 = 2.0;
+
+/// The part of the window by which an estimate may be off besides.
+/// An error of the window before a loss stays in the threshold and in CUBIC's `W_max`.
+pub const ESTIMATE_SHARE: f64 = 0.03;
 
 /// Why a sender cannot be judged.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,12 +51,17 @@ impl std::error::Error for SubjectError {}
 impl Subject {
     /// A QUIC sender with this controller and packets of `mss` bytes.
     pub fn quic(controller: &str, mss: u32) -> Self {
-        Subject { controller: controller.into(), transport: Transport::Quic, linux: false, mss }
+        Subject { controller: controller.into(), transport: Transport::Quic, linux: false, mss, estimated: false }
     }
 
     /// A TCP sender with this controller and segments of `mss` bytes.
     pub fn tcp(controller: &str, mss: u32) -> Self {
         Subject { transport: Transport::Tcp, ..Subject::quic(controller, mss) }
+    }
+
+    /// The tolerance in packets at a window: one, and what an estimate may be off.
+    pub(crate) fn tolerance(&self, window: f64) -> f64 {
+        1.0 + if self.estimated { ESTIMATE + ESTIMATE_SHARE * window } else { 0.0 }
     }
 
     /// The configuration of our controller.

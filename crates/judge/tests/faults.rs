@@ -329,6 +329,78 @@ fn the_windows_of_tcp_in_recovery_are_not_compared_and_its_threshold_is() {
     assert_eq!(judge(&subject, &log(45_000)).unwrap().divergences[0].cause, Cause::OtherFactor);
 }
 
+/// A TCP log of a CUBIC sender without fast convergence, whose second loss is at this window, with whole windows of a path of 100 ms.
+fn second_loss_at(window: f64, grown: bool) -> Vec<Event> {
+    let entry = REGISTRY.iter().find(|entry| entry.name == "cubic").unwrap();
+    let mut controller = (entry.default)().build(Start::new(100.0, 100.0)).unwrap();
+    let mut log = Vec::new();
+    let mut now = Time::ZERO;
+    let rtt = Duration::from_millis(100);
+    let report = |now: Time, controller: &AnyController, log: &mut Vec<Event>| {
+        let bytes = |segments: f64| (segments * 1000.0) as u64;
+        let Window { cwnd, ssthresh } = controller.window();
+        log.push(Event { at: now, action: Action::Window { cwnd: bytes(cwnd), ssthresh: Some(bytes(ssthresh)) } });
+    };
+    report(now, &controller, &mut log);
+    for loss_at in [100.0, window] {
+        log.push(Event { at: now, action: Action::Acked(Acked { bytes: 1000, srtt: rtt, limit: Limit::Window, ..Acked::default() }) });
+        report(now, &controller, &mut log);
+        log.push(Event { at: now, action: Action::Lost { sent: None, persistent: false, in_flight: None } });
+        // Without fast convergence W_max is the window, as if it were above the one before.
+        let used = if grown { f64::max(loss_at, 100.0) } else { loss_at };
+        controller.on_congestion(&CongestionEvent { now, window: used, signal: Signal::Loss });
+        report(now, &controller, &mut log);
+        log.push(Event { at: now, action: Action::Recovered });
+        report(now, &controller, &mut log);
+        while controller.cwnd() < window - 0.01 || (loss_at == window && now < Time::ZERO + Duration::from_millis(30_000)) {
+            now += rtt.mul_f64(1.0 / controller.cwnd());
+            let acked = Acked { bytes: 1000, rtt: Some(rtt), srtt: rtt, rtt_min: rtt, limit: Limit::Window, ..Acked::default() };
+            log.push(Event { at: now, action: Action::Acked(acked) });
+            controller.on_ack(&Ack { now, rtt: Some(rtt), srtt: rtt, rtt_min: rtt, abc_limit: f64::INFINITY, ..Ack::ONE });
+            report(now, &controller, &mut log);
+        }
+    }
+    log
+}
+
+#[test]
+fn a_window_that_equals_w_max_but_for_rounding_may_be_on_either_side_of_it() {
+    let found = |window: f64, grown: bool| {
+        let log = second_loss_at(window, grown);
+        !judge(&Subject::tcp("cubic", 1000), &log).unwrap().divergences.is_empty()
+    };
+    assert_eq!([found(99.98, false), found(99.98, true)], [false, false]);
+    // Two packets below, fast convergence is due.
+    assert_eq!([found(98.0, false), found(98.0, true)], [false, true]);
+}
+
+#[test]
+fn an_estimated_window_may_leave_the_first_slow_start_and_be_some_packets_off() {
+    let found = |mut off: Box<dyn FnMut(f64) -> f64>, estimated: bool| {
+        let mut sender = Sender::new("reno", None, Duration::from_millis(40));
+        (0..4000).for_each(|_| sender.ack(1));
+        let estimate = |event: &Event| match event.action {
+            Action::Window { cwnd, .. } => {
+                let cwnd = off(cwnd as f64 / f64::from(MSS)) * f64::from(MSS);
+                Event { action: Action::Window { cwnd: cwnd as u64, ssthresh: None }, ..*event }
+            }
+            _ => *event,
+        };
+        let log: Vec<Event> = sender.log.iter().map(estimate).collect();
+        !judge(&Subject { estimated, ..Subject::tcp("reno", MSS) }, &log).unwrap().divergences.is_empty()
+    };
+    // The sender's slow start ends at 200 packets, which its log does not tell.
+    assert_eq!([found(Box::new(|cwnd| cwnd), true), found(Box::new(|cwnd| cwnd), false)], [false, true]);
+    let alternates = |by: f64| {
+        let mut sign = 1.0;
+        Box::new(move |cwnd: f64| {
+            sign = -sign;
+            if cwnd > 205.0 { cwnd + sign * by } else { cwnd }
+        })
+    };
+    assert_eq!([found(alternates(2.0), true), found(alternates(20.0), true)], [false, true]);
+}
+
 #[test]
 fn tcp_reduces_its_threshold_once_in_a_recovery() {
     let log = |later: u64, renewed: bool| {

@@ -1,8 +1,10 @@
 //! Writes and reads packet captures.
 
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde_json::{Value, json};
-use sojourn_capture::read::{Carried, Count, DatagramDirection, Datagrams, Direction, Flow, Format, Unread, summary};
+use sojourn_capture::read::{Captured, Carried, Count, DatagramDirection, Datagrams, Direction, Flow, Format, Unread, segments, summary};
 use sojourn_lab::{CapturePoints, Error, Job, Logs, Outcome, replay_captured, run_captured};
 use sojourn_scenario::plan::Plan;
 use std::fs::{File, OpenOptions};
@@ -56,6 +58,31 @@ pub fn capture_flows(py: Python<'_>, path: PathBuf) -> PyResult<String> {
         "datagrams": found.datagrams.iter().map(datagrams).collect::<Vec<_>>(),
     })
     .to_string())
+}
+
+/// The segments of a TCP connection from one end to the other, and back, as columns.
+/// The columns are `t` in seconds since the first, `forward`, `syn`, `number`, `bytes` and `window`. Before them is the time of the first
+/// in ns since 1970.
+/// `number` is the sequence number of a forward segment, and of another the acknowledged one; -1 without an ACK. `window` is in bytes; -1
+/// if unknown.
+#[pyfunction]
+pub fn capture_segments(py: Python<'_>, path: PathBuf, source: &str, destination: &str) -> PyResult<(u64, Py<PyDict>)> {
+    let named = |said: &dyn std::fmt::Display| crate::refused(format!("{}: {said}", path.display()));
+    let end = |text: &str| text.parse().map_err(|_| crate::refused(format!("expected an address and a port, got \"{text}\"")));
+    let ends = [end(source)?, end(destination)?];
+    let file = File::open(&path)?;
+    let found = py.detach(|| segments(BufReader::with_capacity(BUFFER, file), ends)).map_err(|damage| named(&damage))?;
+    let columns = PyDict::new(py);
+    let start = found.first().map_or(0, |each| each.at);
+    let number = |each: &Captured| if each.forward { i64::from(each.seq) } else { each.ack.map_or(-1, i64::from) };
+    columns.set_item("t", found.iter().map(|each| seconds(each.at - start)).collect::<Vec<_>>().into_pyarray(py))?;
+    columns.set_item("forward", found.iter().map(|each| each.forward).collect::<Vec<_>>().into_pyarray(py))?;
+    columns.set_item("syn", found.iter().map(|each| each.syn).collect::<Vec<_>>().into_pyarray(py))?;
+    columns.set_item("number", found.iter().map(number).collect::<Vec<_>>().into_pyarray(py))?;
+    columns.set_item("bytes", found.iter().map(|each| each.payload).collect::<Vec<_>>().into_pyarray(py))?;
+    columns
+        .set_item("window", found.iter().map(|each| each.window.map_or(-1, |bytes| bytes as i64)).collect::<Vec<_>>().into_pyarray(py))?;
+    Ok((start, columns.unbind()))
 }
 
 fn seconds(ns: u64) -> f64 {

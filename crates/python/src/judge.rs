@@ -85,12 +85,13 @@ pub fn judge_log(
     controller: &str,
     tcp: bool,
     linux: bool,
+    estimated: bool,
     mss: u32,
     events: Vec<Written>,
 ) -> PyResult<(Py<PyDict>, String)> {
     let events = events.iter().map(Written::event).collect::<PyResult<Vec<_>>>()?;
     let transport = if tcp { Transport::Tcp } else { Transport::Quic };
-    let subject = Subject { controller: controller.into(), transport, linux, mss };
+    let subject = Subject { controller: controller.into(), transport, linux, mss, estimated };
     let judged = py.detach(|| judge(&subject, &events)).map_err(crate::refused)?;
     Ok((columns(py, &judged)?, report(&judged, controller).to_string()))
 }

@@ -36,6 +36,14 @@ impl KernelRun {
         wiring.to_toml().map_err(refused)
     }
 
+    /// Returns what the log reports of a flow's sender.
+    /// A report has a time in seconds, a kind and two numbers.
+    fn reports(&self, log: &[u8], flow: &str) -> PyResult<Vec<(f64, &'static str, f64, f64)>> {
+        let found = sojourn_lab::sender_reports(&self.scenario.plan(self.seed), log, flow);
+        let found = found.map_err(|error| failed(&self.filename, error))?;
+        Ok(found.into_iter().map(|each| (each.at, each.kind, each.values[0], each.values[1])).collect())
+    }
+
     /// The record (JSON) and the series of a run, from the kernel's log and packet headers.
     /// `host` is the record's description of the kernel as JSON. For `capture` see `run`. The interpreter's lock is released meanwhile.
     #[pyo3(signature = (logs, host, capture=None))]

@@ -387,6 +387,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(harness::run_hosts, module)?)?;
     module.add_function(wrap_pyfunction!(check_toml, module)?)?;
     module.add_function(wrap_pyfunction!(captures::capture_flows, module)?)?;
+    module.add_function(wrap_pyfunction!(captures::capture_segments, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

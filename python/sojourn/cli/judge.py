@@ -26,7 +26,9 @@ def _controllers() -> list[str]:
 
 
 def judge_(
-    file: Annotated[Path, typer.Argument(help="The log of a sender: a qlog file, as JSON or JSON-SEQ.")],
+    file: Annotated[
+        Path, typer.Argument(help="A qlog file, a capture at a TCP sender, or a scenario with a Linux host.")
+    ],
     controller: Annotated[
         str,
         typer.Option(
@@ -39,7 +41,7 @@ def judge_(
         Path | None, typer.Option("--out", help="The page to write or replace (default: NAME-judgement.html here).")
     ] = None,
     flow: Annotated[
-        str | None, typer.Option("--flow", help="The trace of the file (default: the one that sent most packets).")
+        str | None, typer.Option("--flow", help="The trace, flow or sender (default: the one that sent most).")
     ] = None,
 ) -> None:
     """Finds where a sender's window leaves its controller.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from numpy.typing import NDArray
 
 from sojourn import _sojourn
 from sojourn.core.text_format import counted
+from sojourn.judge.captured import CAPTURES, SCENARIOS, read_capture, read_linux
 from sojourn.judge.log import Log
 from sojourn.judge.qlog import read_qlog
+
+READERS = ((CAPTURES, read_capture), (SCENARIOS, read_linux))
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ class Divergence:
         >>> Divergence(1.0, "a loss", 1000.0, {"cwnd": 595.0}, {"cwnd": 700.0}, "", "", "", 1).figures()
         'the window becomes 0.595 of 1,000 B, by the rule 0.700'
         """
-        if self.event == "persistent congestion":
+        sets_threshold = self.theirs.get("ssthresh") not in (None, self.theirs.get("cwnd"))
+        if self.event == "persistent congestion" or (self.before and sets_threshold):
             part, what = "ssthresh", "ssthresh"
         else:
             part, what = "cwnd", "the window"
@@ -96,16 +101,18 @@ def judge(file: str | Path, controller: str, flow: str | None = None) -> Judgeme
     Parameters
     ----------
     file
-        A qlog file: 0.3 or newer, as JSON or JSON-SEQ.
+        A qlog file: 0.3 or newer, as JSON or JSON-SEQ; a capture at a TCP sender, pcap or pcapng; or a scenario in
+        TOML whose host is a Linux kernel, which is run.
     controller
         The controller that the sender claims to have: reno, cubic, ...
     flow
-        The trace of the file. Default: the one that sent most packets.
+        The trace of the file, or the flow of the scenario, or the sender's address and port in a capture. Default: the
+        one that sent most packets; the first of a scenario.
 
     Raises
     ------
     UserError
-        For a file that is no qlog or has no windows.
+        For a file that is none of these or has no windows, and without a kernel.
     ScenarioError
         For a controller whose input is not in logs.
 
@@ -114,12 +121,23 @@ def judge(file: str | Path, controller: str, flow: str | None = None) -> Judgeme
     >>> judge("quinn.sqlog", "cubic").first.cause
     'fast convergence applied to the window'
     """
-    return replayed(read_qlog(Path(file), flow), controller)
+    read = next((reader for endings, reader in READERS if Path(file).suffix in endings), read_qlog)
+    return replayed(read(Path(file), flow), controller)
 
 
 def replayed(log: Log, controller: str) -> Judgement:
-    """Replays a log that is read. See `judge`."""
-    columns, text = _sojourn.judge_log(controller, log.tcp, log.linux, log.mss, log.events)
+    """Replays a log that is read. See `judge`.
+
+    Estimated windows do not reveal whether the sender counts as Linux does, so the arithmetic that fits counts.
+    """
+    if not log.estimated:
+        return _replayed(log, controller)
+    both = [_replayed(replace(log, linux=linux), controller) for linux in (True, False)]
+    return max(both, key=lambda found: found.first.at_s if found.first else inf)
+
+
+def _replayed(log: Log, controller: str) -> Judgement:
+    columns, text = _sojourn.judge_log(controller, log.tcp, log.linux, log.estimated, log.mss, log.events)
     found: dict[str, Any] = json.loads(text)
     divergences = [Divergence(**each) for each in found["divergences"]]
     return Judgement(log, controller, columns, divergences, found["reductions"])

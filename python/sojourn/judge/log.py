@@ -16,6 +16,7 @@ class Log:
 
     `events` are dicts with `at` in seconds, `kind`, and sizes in bytes. `tcp` is whether TCP's rules of recovery apply.
     `linux` is whether the sender counts in whole segments. `mss` is the size of full packets at the start in bytes.
+    `estimated` is whether the windows are estimates from the data in flight.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Log:
     linux: bool
     mss: int
     events: list[dict[str, Any]] = field(default_factory=list)
+    estimated: bool = False
 
 
 @dataclass

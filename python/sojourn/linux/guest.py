@@ -56,6 +56,16 @@ class Guests:
         `RunError` for other failures and for a timeout.
         """
         planned = _sojourn.KernelRun(text, file, seed)
+        logs, host = self.logs(planned, file, seed, capture)
+        return planned.record(logs, json.dumps(host), capture)
+
+    def logs(
+        self, planned: _sojourn.KernelRun, file: str, seed: int, capture: Capture | None = None
+    ) -> tuple[tuple[bytes, bytes], dict[str, Any]]:
+        """Runs a scenario, and returns the log with the packets' headers.
+
+        The second value is the record's description of the kernel. Raises as `run` does.
+        """
         plan = planned.plan(capture and capture[1:])
         with tempfile.TemporaryDirectory(prefix="sojourn-linux-") as name:
             folder = Path(name)
@@ -75,7 +85,7 @@ class Guests:
             log, headers = (_read(folder / name) for name in ("log", "headers"))
             if not log:
                 raise RunError(f"the kernel stopped without a log: {_last_words(folder)}{_without_room(folder)}")
-        host = {
+        return (log, headers), {
             "name": "linux",
             "version": self.kernel.version,
             "source": self.kernel.source,
@@ -84,7 +94,6 @@ class Guests:
             "log_sha256": hashlib.sha256(log).hexdigest(),
             **({"qdiscs": queues} if queues else {}),
         }
-        return planned.record((log, headers), json.dumps(host), capture)
 
     def _boot(self, folder: Path, seed: int, plan: str) -> None:
         """Runs the kernel in a folder until it ends. Raises `RunError` for a failure or a timeout."""

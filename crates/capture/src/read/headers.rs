@@ -18,6 +18,10 @@ pub struct Segment {
     pub mss: Option<u16>,
     pub sack_permitted: bool,
     pub timestamps: Option<(u32, u32)>,
+    /// The receive window as in the header.
+    pub window: u16,
+    /// The shift of the receive window that a SYN announces (rfc7323#2).
+    pub scale: Option<u8>,
 }
 
 impl Segment {
@@ -181,7 +185,8 @@ fn segment(bytes: &[u8], size: u32) -> Result<Segment, Unread> {
     let begins = usize::from(offset >> 12) * 4;
     let payload = size.checked_sub(begins as u32).filter(|_| begins >= 20).ok_or(Unread::Malformed)?;
     let (seq, ack) = (long(bytes, 4)?, long(bytes, 8)?);
-    let mut segment = Segment { seq, ack, flags, payload, mss: None, sack_permitted: false, timestamps: None };
+    let window = number(bytes, 14)?;
+    let mut segment = Segment { seq, ack, flags, payload, mss: None, sack_permitted: false, timestamps: None, window, scale: None };
     segment.read_options(bytes.get(20..begins.min(bytes.len())).ok_or(Unread::Cut)?);
     Ok(segment)
 }
@@ -204,6 +209,7 @@ impl Segment {
                     let value = &options[2..usize::from(*size)];
                     match (kind, value.len()) {
                         (2, 2) => self.mss = number(value, 0).ok().filter(|_| self.has(flag::SYN)),
+                        (3, 1) => self.scale = self.has(flag::SYN).then_some(value[0].min(14)),
                         (4, 0) => self.sack_permitted = true,
                         (8, 8) => self.timestamps = long(value, 0).ok().zip(long(value, 4).ok()),
                         _ => {}
