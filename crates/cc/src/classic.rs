@@ -386,7 +386,7 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
         own + self.start_up.as_ref().map_or(0, |_| size_of::<Running>())
     }
 
-    fn pacing(&self) -> Option<Pacing> {
+    fn start_up_pacing(&self) -> Option<Pacing> {
         self.start_up.as_ref()?.start_up.pacing()
     }
 

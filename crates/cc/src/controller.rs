@@ -316,6 +316,12 @@ pub trait CongestionController {
         None
     }
 
+    /// The pacing of its start-up, if that [sets](Needs::start_up_pacing) one; `None` at other times.
+    /// It is separate from [`pacing`](CongestionController::pacing), which is asked for each segment.
+    fn start_up_pacing(&self) -> Option<Pacing> {
+        None
+    }
+
     /// The current requirements on its endpoint.
     fn needs(&self) -> Needs {
         Needs::default()

@@ -111,6 +111,9 @@ macro_rules! registry {
             fn pacing(&self) -> Option<Pacing> {
                 match self { $(AnyController::$controller(c) => c.pacing(),)* }
             }
+            fn start_up_pacing(&self) -> Option<Pacing> {
+                match self { $(AnyController::$controller(c) => c.start_up_pacing(),)* }
+            }
         }
     };
 }

@@ -148,7 +148,7 @@ fn is_sound(cc: &AnyController) -> Result<(), String> {
     if ssthresh.is_nan() || ssthresh < 1.0 {
         return Err(format!("ssthresh {ssthresh}"));
     }
-    match cc.pacing() {
+    match cc.pacing().or_else(|| cc.start_up_pacing()) {
         Some(pace) if !(pace.rate > 0.0 && pace.rate.is_finite() && pace.quantum() >= 1.0 && pace.quantum().is_finite()) => {
             Err(format!("{pace:?}"))
         }

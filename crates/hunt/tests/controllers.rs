@@ -273,7 +273,7 @@ fn outcome(name: &str, number: u64, drawn: Drawn) -> u64 {
     let mut path = Path::new(number, name);
     for _ in 0..ACKS {
         path.step(&mut cc);
-        let pace = cc.pacing().map_or([0.0; 2], |pace| [pace.rate, pace.quantum()]);
+        let pace = cc.pacing().or_else(|| cc.start_up_pacing()).map_or([0.0; 2], |pace| [pace.rate, pace.quantum()]);
         for value in [cc.cwnd(), cc.ssthresh(), pace[0], pace[1]] {
             hash.add(value.to_bits());
         }

@@ -97,10 +97,13 @@ impl Detector {
 
     /// `hystart_update`: returns whether an ACK train or a grown delay ends slow start.
     /// `delay_us` is that of the ACK, and `delay_min_us` the minimum.
+    #[inline]
     pub(crate) fn update(&mut self, ack: &Ack, window: Window, delay_us: u64, delay_min_us: u64) -> bool {
-        if self.found || window.cwnd >= window.ssthresh {
-            return false;
-        }
+        !self.found && window.cwnd < window.ssthresh && self.search(ack, window, delay_us, delay_min_us)
+    }
+
+    #[inline(never)]
+    fn search(&mut self, ack: &Ack, window: Window, delay_us: u64, delay_min_us: u64) -> bool {
         if ack.snd_una > self.end_seq {
             self.reset(ack.now, ack.snd_max);
         }

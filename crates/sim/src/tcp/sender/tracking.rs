@@ -60,21 +60,25 @@ impl SenderCore {
     fn pace(&self, params: &TcpOptions) -> Option<Pacing> {
         let of_window = || self.pace_of_window(params).map(|rate| Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM));
         match self.path.as_ref()?.pace_source {
+            PaceSource::Controller => self.cc.pacing().or_else(of_window),
             PaceSource::Window => of_window(),
-            PaceSource::StartUp { then_window: false } => self.cc.pacing(),
-            _ => self.cc.pacing().or_else(of_window),
+            PaceSource::StartUp { then_window } => self.cc.start_up_pacing().or_else(|| of_window().filter(|_| then_window)),
         }
     }
 
     /// The pacing rate of [`SenderCore::pace`], in segments a second.
     #[inline]
     fn pace_rate(&self, params: &TcpOptions) -> Option<f64> {
-        let of_controller = || self.cc.pacing().map(|pacing| pacing.rate);
         match self.path.as_ref()?.pace_source {
+            PaceSource::StartUp { .. } => self.pace_rate_with_start_up(params),
             PaceSource::Window => self.pace_of_window(params),
-            PaceSource::StartUp { then_window: false } => of_controller(),
-            _ => of_controller().or_else(|| self.pace_of_window(params)),
+            PaceSource::Controller => self.cc.pacing().map(|pacing| pacing.rate).or_else(|| self.pace_of_window(params)),
         }
+    }
+
+    #[cold]
+    fn pace_rate_with_start_up(&self, params: &TcpOptions) -> Option<f64> {
+        self.pace(params).map(|pacing| pacing.rate)
     }
 
     /// The pacing rate of the window, in segments a second; `None` before the first sample.
