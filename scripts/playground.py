@@ -152,7 +152,7 @@ def main(out: Path) -> None:
     made += [of_paper(each) if "paper" in each else of_file(each) for each in listed]
     out.mkdir(parents=True, exist_ok=True)
     (out / "presets.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
-    schema = used(json.loads(_sojourn.schema()), ["Queue", "Control"])
+    schema = used(json.loads(_sojourn.schema()), ["Queue", "Control", "StartUpConfig"])
     (out / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
 
 

@@ -20,11 +20,13 @@ export class Panels {
   private differing = new Set<string>();
   private readonly queues: Algorithm[];
   private readonly controllers: Algorithm[];
+  private readonly startUps: Algorithm[];
 
   constructor(private readonly schema: Schema, private readonly changed: () => void, private readonly again: () => void) {
     const here = (each: Algorithm) => !ELSEWHERE.has(each.name);
     this.queues = this.schema.algorithms("Queue", "aqm").filter(here);
     this.controllers = this.schema.algorithms("Control", "cc").filter(here);
+    this.startUps = this.schema.algorithms("StartUpConfig", "name");
   }
 
   /** The watched link: the first with a queue, or with a rate. */
@@ -70,7 +72,27 @@ export class Panels {
       made.append(this.algorithm({ name: "queue", path: `links.${linkName(link)}.queue`, renames: (label) => (side.label = label) }, link["queue"] as Table, "aqm", this.queues, ["limit", "ecn"]));
     }
     for (const { of, ...where } of controls(side.table)) made.append(this.algorithm(where, of, "cc", this.controllers, []));
+    made.append(this.startUp(side.table));
     return made;
+  }
+
+  /** The start-up of all flows; an empty choice leaves it to their controllers. */
+  private startUp(scenario: Table): HTMLElement {
+    const path = "tcp.start_up";
+    const tcp = isTable(scenario["tcp"]) ? scenario["tcp"] : {};
+    if (typeof tcp["start_up"] === "string") tcp["start_up"] = { name: tcp["start_up"] };
+    const table = isTable(tcp["start_up"]) ? tcp["start_up"] : {};
+    const at = this.startUps.find((each) => each.name === table["name"]);
+    const options = [{ value: "", label: "of the controller" }, ...this.startUps.map((each) => ({ value: each.name, label: each.name }))];
+    const select = named(path, choice("start-up", options, at?.name ?? "", (value) => {
+      scenario["tcp"] = tcp;
+      if (value) tcp["start_up"] = { name: value };
+      else delete tcp["start_up"];
+      this.again();
+    }));
+    const details = element("details", {}, element("summary", {}, `parameters of ${at?.name ?? ""}`));
+    if (at) details.append(parameters(at, { table, path }, [], this.changed));
+    return element("div", {}, select, ...(at ? [details] : []));
   }
 
   private algorithm({ name, path, renames }: Where, table: Table, tag: string, of: Algorithm[], kept: string[]): HTMLElement {

@@ -316,7 +316,7 @@ pub trait CongestionController {
         None
     }
 
-    /// The pacing of its start-up, if that [sets](Needs::start_up_pacing) one; `None` at other times.
+    /// The pacing that its start-up [sets](Needs::start_up_pacing); `None` at other times.
     /// It is separate from [`pacing`](CongestionController::pacing), which is asked for each segment.
     fn start_up_pacing(&self) -> Option<Pacing> {
         None

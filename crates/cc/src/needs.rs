@@ -76,8 +76,8 @@ pub struct Needs {
     pub floor: Floor,
     /// Its start-up is exchangeable: [`Start::start_up`](crate::Start::start_up).
     pub start_up: bool,
-    /// Its start-up sets a pacing rate: [`start_up_pacing`](crate::CongestionController::start_up_pacing).
-    /// At other times the endpoint paces by its own options.
+    /// Its start-up sets a pacing rate at times.
+    /// See [`start_up_pacing`](crate::CongestionController::start_up_pacing). At other times the endpoint paces by its own options.
     pub start_up_pacing: bool,
     /// It requires reports of lost segments: [`on_lost`](crate::CongestionController::on_lost).
     /// Controllers that use samples get them anyway.
