@@ -5,6 +5,7 @@
 
 mod bbr;
 mod cubic;
+mod hystart;
 mod l4s;
 mod recovery;
 mod view;
@@ -171,7 +172,7 @@ impl Trial {
 
 /// All trials.
 pub fn all() -> impl Iterator<Item = &'static Trial> {
-    recovery::TRIALS.iter().chain(cubic::TRIALS).chain(bbr::TRIALS).chain(l4s::TRIALS)
+    recovery::TRIALS.iter().chain(hystart::TRIALS).chain(cubic::TRIALS).chain(bbr::TRIALS).chain(l4s::TRIALS)
 }
 
 /// Runs all trials that concern a controller; returns their names and results.

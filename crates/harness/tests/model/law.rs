@@ -33,6 +33,51 @@ pub enum Fault {
     HalvesForMarks,
     IgnoresLoss,
     TakesClassicMarksForOwn,
+    SlowsToHalf,
+    SlowsEarly,
+    StaysSlow,
+    SlowsForEver,
+    IgnoresTheRtt,
+}
+
+/// `HyStart++` (rfc9406#4.2). Times are those of the path.
+struct Start {
+    /// Packets sent from this time on are of the current round.
+    round: Duration,
+    samples: u32,
+    least: Duration,
+    last_least: Duration,
+    /// The RTT at which conservative slow start began, and its rounds so far.
+    conservative: Option<(Duration, u32)>,
+}
+
+impl Start {
+    const NEW: Start = Start { round: Duration::ZERO, samples: 0, least: Duration::MAX, last_least: Duration::MAX, conservative: None };
+
+    /// Handles a sample; returns whether slow start ends.
+    fn on_sample(&mut self, now: Duration, sent: Duration, fault: Option<Fault>) -> bool {
+        if sent >= self.round {
+            (self.round, self.samples, self.last_least, self.least) = (now, 0, self.least, Duration::MAX);
+            if let Some((_, rounds)) = &mut self.conservative {
+                *rounds += 1;
+                if *rounds > 5 && fault != Some(Fault::SlowsForEver) {
+                    return true;
+                }
+            }
+        }
+        (self.samples, self.least) = (self.samples + 1, self.least.min(now - sent));
+        let [low, high] = [4, 16].map(Duration::from_millis);
+        let eighth = if fault == Some(Fault::SlowsEarly) { low } else { (self.last_least / 8).clamp(low, high) };
+        if self.samples < 8 || self.last_least == Duration::MAX || fault == Some(Fault::IgnoresTheRtt) {
+            return false;
+        }
+        match self.conservative {
+            None if self.least >= self.last_least + eighth => self.conservative = Some((self.least, 0)),
+            Some((baseline, _)) if self.least < baseline && fault != Some(Fault::StaysSlow) => self.conservative = None,
+            _ => {}
+        }
+        false
+    }
 }
 
 const PACKET: f64 = MSS as f64;
@@ -59,6 +104,7 @@ pub struct Windows {
     round_until: u64,
     /// Marks of this round came while packets waited long: the queue is one for classic senders.
     classic: bool,
+    start: Start,
 }
 
 impl Windows {
@@ -82,6 +128,7 @@ impl Windows {
             round: [0, 0],
             round_until: 0,
             classic: false,
+            start: Start::NEW,
         }
     }
 
@@ -99,7 +146,13 @@ impl Windows {
             return;
         }
         if self.cwnd < self.ssthresh {
-            self.cwnd += PACKET * if self.has(Fault::GrowsTwofold) { 2.0 } else { 1.0 };
+            if self.law != Law::Scalable && self.start.on_sample(now, sent, self.fault) {
+                (self.ssthresh, self.epoch) = (self.cwnd, now);
+                (self.w_max, self.w_est, self.k) = (self.cwnd / PACKET, self.cwnd / PACKET, 0.0);
+            }
+            let conservative = if self.has(Fault::SlowsToHalf) { 0.5 } else { 0.25 };
+            let factor = if self.start.conservative.is_some() { conservative } else { 1.0 };
+            self.cwnd += factor * PACKET * if self.has(Fault::GrowsTwofold) { 2.0 } else { 1.0 };
         } else if matches!(self.law, Law::Reno | Law::Scalable) {
             self.cwnd += PACKET * PACKET / self.cwnd * if self.has(Fault::AddsTwoPackets) { 2.0 } else { 1.0 };
         } else {
