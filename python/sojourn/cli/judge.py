@@ -43,6 +43,7 @@ def judge_(
     flow: Annotated[
         str | None, typer.Option("--flow", help="The trace, flow or sender (default: the one that sent most).")
     ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Exit with 1 if the windows part.")] = False,
 ) -> None:
     """Finds where a sender's window leaves its controller.
 
@@ -61,3 +62,5 @@ def judge_(
         out.print(one_line(f"{each.at_s:.6f} s, {each.event}: {each.cause}{times}: {each.figures()} ({each.rule})"))
     write_atomic(page, page_of(found))
     out.print(one_line(f"wrote {page}: open it in a browser"))
+    if check and found.divergences:
+        raise typer.Exit(1)

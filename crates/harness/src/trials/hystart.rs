@@ -6,8 +6,9 @@ use super::view::View;
 use super::{Law, Trial, Verdict, wide};
 use std::time::Duration;
 
-/// The growth in conservative slow start as a part of the acknowledged bytes, and its tolerance.
+/// The growth in conservative slow start as a part of the acknowledged bytes.
 const CONSERVATIVE: f64 = 0.25;
+/// Its tolerance.
 const TOLERANCE: f64 = 0.1;
 /// A part of at least this is slow start.
 const SLOW_START: f64 = 0.75;
