@@ -27,6 +27,7 @@ from sojourn.cli import (
     audit,
     completion,
     doctor,
+    evaluate,
     gate,
     infer,
     inspect,
@@ -80,6 +81,7 @@ plot.register(app)
 gate.register(app)
 analyze.register(app)
 experiments_command.register(app)
+evaluate.register(app)
 audit.register(app)
 infer.register(app)
 design_command.register(app)

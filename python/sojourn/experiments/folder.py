@@ -11,6 +11,7 @@ from pathlib import Path
 from sojourn.core.errors import UserError
 from sojourn.core.scenario_files import read_text
 from sojourn.experiments.claims import PublishedValues, expand_claims
+from sojourn.experiments.clauses import read_clauses, with_clauses, with_requirements
 from sojourn.experiments.consistency import check_experiment, unknown_name
 from sojourn.experiments.coverage import check_coverage
 from sojourn.experiments.families import MOST_CASES, Choice, Curve, expand_curve, expand_family, plain_scenario
@@ -116,6 +117,12 @@ def _resolve_columns(file: ExperimentFile, label: str) -> None:
                 measures[name] = measure.of_column(file.columns[measure.column])
 
 
+def _claims_file(root: Path, has_clauses: bool) -> ClaimsFile:
+    """`claims.toml`; it may be missing beside clauses."""
+    path = root / "claims.toml"
+    return ClaimsFile() if has_clauses and not path.exists() else read_toml(path, ClaimsFile)
+
+
 def load_experiment(root: Path) -> Experiment:
     """The paper in a folder.
 
@@ -123,6 +130,8 @@ def load_experiment(root: Path) -> Experiment:
     """
     label = str(root / "experiment.toml")
     file = read_toml(root / "experiment.toml", ExperimentFile)
+    clauses = read_clauses(root)
+    file = with_clauses(root, file, clauses)
     _resolve_columns(file, label)
     families = {name: expand_family(root, table, f"{label}: families.{name}") for name, table in file.families.items()}
     scenarios = {name: plain_scenario(root, table) for name, table in file.scenarios.items()}
@@ -148,7 +157,8 @@ def load_experiment(root: Path) -> Experiment:
     published, units = _merged(root, file.published)
     reference, their_units = _merged(root, file.reference)
     units |= their_units
-    claims_file = read_toml(root / "claims.toml", ClaimsFile)
+    claims_file = _claims_file(root, bool(clauses))
+    claims_file = with_requirements(claims_file, clauses)
     default_origin: Origin = "paper" if file.venue else "ours"
     claims, tables = expand_claims(str(root / "claims.toml"), claims_file, published, reference, default_origin)
     ledger = root / "deviations.toml"
@@ -171,6 +181,7 @@ def load_experiment(root: Path) -> Experiment:
         tables=tables,
         notes=claims_file.notes,
         deviations=deviations,
+        clauses=clauses,
         coverage=read_toml(covered, CoverageFile) if covered.exists() else None,
     )
     check_experiment(experiment, label)

@@ -6,7 +6,7 @@ import functools
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from sojourn.experiments.families import Choice, Curve, ExperimentScenario
 from sojourn.experiments.run_measures import TAKEN, RunMeasures
 from sojourn.experiments.schema import ExperimentFile
 from sojourn.experiments.schema.claims import NoteTable, Origin, PublishedTable
+from sojourn.experiments.schema.clauses import ClauseFile
 from sojourn.experiments.schema.coverage import CoverageFile
 from sojourn.experiments.schema.deviations import Deviation
 from sojourn.experiments.schema.experiment import Fluid, Measure
@@ -32,6 +33,10 @@ from sojourn.experiments.wording import Wording, wording_of
 
 if TYPE_CHECKING:
     from sojourn.experiments.control_designs import ControlDesigns
+
+
+SUBJECT = "subject"
+"""The entry of `queues` that an evaluation replaces by its subject."""
 
 
 @dataclass(frozen=True, order=True)
@@ -124,6 +129,8 @@ class Experiment:
     tables: list[PublishedTable]
     notes: list[NoteTable]
     deviations: list[Deviation]
+    clauses: Mapping[str, ClauseFile] = field(default_factory=dict)
+    """The clauses of a specification that it evaluates."""
     coverage: CoverageFile | None = None
     """Which parts of the paper are covered; `None` without the file."""
 
@@ -151,6 +158,16 @@ class Experiment:
     def main(self) -> Path:
         """The file `experiment.toml`."""
         return self.root / "experiment.toml"
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+        return self.file.title
+
+    @property
+    def subject(self) -> str:
+        """The label of the evaluated controller or queue; "" without clauses."""
+        return self.queues[SUBJECT].label if self.clauses else ""
 
     @property
     def byline(self) -> str:

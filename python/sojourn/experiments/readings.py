@@ -244,6 +244,16 @@ def recovers(times: Array, values: Array, reading: Reading) -> float:
     return float(back[0] - end) if len(back) else float("nan")
 
 
+def longest_below(times: Array, values: Array, reading: Reading) -> float:
+    """The longest time in seconds during which all values are below `than`."""
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    longest = run = 0
+    for value in values:
+        run = run + 1 if value < reading.than else 0
+        longest = max(longest, run)
+    return longest * step
+
+
 def _some(pick: Callable[[Array], float]) -> Take:
     return lambda _t, values, _r: float(pick(values)) if len(values) else float("nan")
 
@@ -269,6 +279,7 @@ TAKES: dict[str, Take] = {
     "slope-after": _slope_after,
     "first-above": lambda t, v, r: _first(t, v >= r.than),
     "first-below": lambda t, v, r: _first(t, v < r.than),
+    "longest-below": longest_below,
     "nth-fall": _nth_fall,
     "fall-variation": _fall_variation,
     "yields": yields,

@@ -21,6 +21,7 @@ from sojourn.experiments.selection import choose
 from sojourn.experiments.verdict import Verdict
 from sojourn.runs.hosts import Host, on_host
 from sojourn.runs.jobs import raise_failed
+from sojourn.runs.laws import Laws
 from sojourn.runs.runner import Job, Progress
 from sojourn.runs.runner import run_each as run_jobs_of
 from sojourn.runs.seeds import Seeds, seeds_of
@@ -44,6 +45,8 @@ class RunOptions:
     """The TCP stack of the flows."""
     full: bool = False
     """Whether optional grids are run, too."""
+    laws: Laws | None = None
+    """Laws and controllers in Python by name."""
     looks: int = 1
     """How often claims are judged at most; see `Outcome.looks`."""
     keep_mistakes: bool = False
@@ -89,7 +92,7 @@ def run_shard(experiment: Experiment, names: Names, seeds: Seeds | None, options
     if not experiment.file.keep_traces or any(experiment.scenarios[each.case.scenario].steps for each in plan.asked):
         raise UserError("shard: expected runs that the cache keeps, got steps or keep_traces = false")
     jobs = _jobs(experiment, [_Run(each, seed) for each in plan.asked for seed in each.seeds], options)
-    how: dict[str, Any] = {"threads": options.threads, "cache": options.cache, "progress": options.progress}
+    how: dict[str, Any] = {"laws": options.laws, "threads": options.threads, "cache": options.cache, "progress": options.progress}
     run_jobs_of(jobs, lambda index, _: done.append(index), shard=shard, **how)
     return len(done)
 
@@ -254,6 +257,7 @@ def _run_once(experiment: Experiment, runs: list[_Run], options: RunOptions) -> 
         threads=options.threads,
         cache=cache,
         progress=options.progress,
+        laws=options.laws,
         on_failed=failed.__setitem__,
     )
     raise_failed([failed[index] for index in sorted(failed)], len(jobs), cache)

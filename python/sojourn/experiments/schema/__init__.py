@@ -10,6 +10,7 @@ from typing import Any
 
 from sojourn.core.errors import UserError
 from sojourn.experiments.schema.claims import ClaimsFile
+from sojourn.experiments.schema.clauses import ClauseFile
 from sojourn.experiments.schema.coverage import CoverageFile
 from sojourn.experiments.schema.deviations import DeviationsFile
 from sojourn.experiments.schema.experiment import ExperimentFile
@@ -20,6 +21,7 @@ from sojourn.experiments.schema.toml import FileModel
 FILES: dict[str, type[FileModel]] = {
     "experiment": ExperimentFile,
     "claims": ClaimsFile,
+    "clause": ClauseFile,
     "coverage": CoverageFile,
     "deviations": DeviationsFile,
     "mutants": MutantsFile,
