@@ -50,13 +50,19 @@ class EvaluateOptions(CacheOptions):
     name: Annotated[
         str,
         typer.Argument(
-            help="An evaluation such as rfc9743, or a folder with one.", metavar="EVALUATION", autocompletion=evaluation_names
+            help="An evaluation such as rfc9743, or a folder with one.",
+            metavar="EVALUATION",
+            autocompletion=evaluation_names,
         ),
     ]
     clauses: Annotated[list[str] | None, typer.Argument(help="Clauses, such as harm (default: all).")] = None
     cc: Annotated[
         str | None,
-        typer.Option("--cc", help="The congestion controller to evaluate, such as 'cubic(beta=0.5)'.", autocompletion=values.controllers),
+        typer.Option(
+            "--cc",
+            help="The congestion controller to evaluate, such as 'cubic(beta=0.5)'.",
+            autocompletion=values.controllers,
+        ),
     ] = None
     aqm: Annotated[
         str | None,
@@ -107,18 +113,24 @@ def evaluate(options: EvaluateOptions) -> None:
     experiment = _evaluated(options, laws)
     names = tuple(options.clauses or ())
     check_results(experiment, choose(experiment, names).grids)
-    how = {"quick": options.quick, "threads": options.threads, "cache": options.store(), "host": options.host}
     folder = options.out_dir or _folder(experiment, options.quick)
     check_folder(folder)
     with laws.one_line(), progress(experiment.id) as on_progress:
-        run_options = RunOptions(**how, progress=on_progress, laws=laws.laws or None)
+        how = RunOptions(
+            quick=options.quick,
+            threads=options.threads,
+            cache=options.store(),
+            progress=on_progress,
+            host=options.host,
+            laws=laws.laws or None,
+        )
         if options.shard is not None:
-            done = run_shard(experiment, names, options.seeds, run_options, options.shard)
+            done = run_shard(experiment, names, options.seeds, how, options.shard)
             out.print(f"{experiment.id}, shard {options.shard}: {counted(done, 'run')} in the cache")
             return
-        outcome = reproduce(experiment, names, options.seeds, run_options)
+        outcome = reproduce(experiment, names, options.seeds, how)
     found = clause_results(outcome)
-    _print(found, f"{experiment.title}: {experiment.subject}")
+    _print(found, experiment.title)
     written = write_report(outcome, folder)
     made = evaluation(outcome)
     write_atomic(folder / FILE, json.dumps(made, indent=1))
@@ -144,7 +156,9 @@ def _evaluated(options: EvaluateOptions, laws: LawFiles) -> Experiment:
     asked = [name for name, value in given.items() if value is not None]
     fitting = ["--aqm"] if kind == "queue" else ["--cc", "--controller"]
     if len(asked) != 1 or asked[0] not in fitting:
-        raise UserError.expected(f"evaluate {experiment.id}", f"a {kind}: {' or '.join(fitting)}", ", ".join(asked) or "none")
+        raise UserError.expected(
+            f"evaluate {experiment.id}", f"a {kind}: {' or '.join(fitting)}", ", ".join(asked) or "none"
+        )
     if options.controller is not None:
         (name,) = laws.laws
         return with_subject(experiment, name, {"cc": "external", "controller": name})
@@ -152,7 +166,7 @@ def _evaluated(options: EvaluateOptions, laws: LawFiles) -> Experiment:
     tables = controller_tables(text) if kind == "controller" else queue_tables(text)
     if len(tables) != 1:
         raise UserError.expected(asked[0], f"one {kind}", ", ".join(tables) or "none")
-    (label, table), = tables.items()
+    ((label, table),) = tables.items()
     return with_subject(experiment, label, table)
 
 
@@ -169,7 +183,9 @@ def _print(found: list[ClauseResult], title: str) -> None:
         table.add_column(name)
     for each in found:
         style = STYLES.get(str(each.passed), "dim")
-        table.add_row(each.clause.where, each.clause.title, each.clause.level, Text(str(each.passed), style=style), each.why)
+        table.add_row(
+            each.clause.where, each.clause.title, each.clause.level, Text(str(each.passed), style=style), each.why
+        )
     out.print(table)
     verdicts = [str(each.passed) for each in found]
     out.print(", ".join(f"{verdict}: {verdicts.count(verdict)}" for verdict in dict.fromkeys(sorted(verdicts))))

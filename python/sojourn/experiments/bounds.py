@@ -20,7 +20,17 @@ from sojourn.experiments.expression import UnknownNameError, evaluate
 from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.verdict import Target
 
-SPANS = ("sd", "settle", "box-width", "first-below", "longest-below", "nth-fall", "fall-variation", "yields", "recovers")
+SPANS = (
+    "sd",
+    "settle",
+    "box-width",
+    "first-below",
+    "longest-below",
+    "nth-fall",
+    "fall-variation",
+    "yields",
+    "recovers",
+)
 """Results of a series that are 0 or more for any values."""
 VALUES = ("mean", "min", "max", "median")
 """Results of a series that lie between its values."""

@@ -67,13 +67,15 @@ def _grid(name: str, clause: ClauseFile) -> dict[str, GridTable]:
 def with_requirements(own: ClaimsFile, clauses: Mapping[str, ClauseFile]) -> ClaimsFile:
     """The claims of an experiment and the requirements of its clauses."""
     found = [
-        ClaimTable(
-            id=claim_id(name, each.id),
-            where=f"§{clause.where}",
-            text=each.text,
-            reason=each.reason,
-            parts=each.parts,
-            **{"for": each.for_},
+        ClaimTable.model_validate(
+            {
+                "id": claim_id(name, each.id),
+                "where": f"§{clause.where}",
+                "text": each.text,
+                "reason": each.reason,
+                "parts": each.parts,
+                "for": each.for_,
+            }
         )
         for name, clause in clauses.items()
         for each in clause.requires

@@ -19,7 +19,7 @@ from sojourn.experiments.clauses import claim_id
 from sojourn.experiments.environment import environment
 from sojourn.experiments.families import Choice
 from sojourn.experiments.model import SUBJECT, Experiment
-from sojourn.experiments.outcome import ClaimResult, Outcome, PartResult
+from sojourn.experiments.outcome import ClaimResult, Outcome
 from sojourn.experiments.schema.clauses import ClauseFile, Level
 from sojourn.experiments.verdict import Target, Verdict
 

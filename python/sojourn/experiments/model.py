@@ -161,8 +161,8 @@ class Experiment:
 
     @property
     def title(self) -> str:
-        """Its title."""
-        return self.file.title
+        """Its title, with the subject of an evaluation."""
+        return f"{self.file.title}: {self.subject}" if self.clauses else self.file.title
 
     @property
     def subject(self) -> str:
@@ -180,7 +180,7 @@ class Experiment:
         """Authors, title, venue and year in one line, as far as they exist."""
         authors = f"{', '.join(self.file.authors)}: " if self.file.authors else ""
         where = ", ".join(filter(None, (self.file.venue, str(self.file.year or ""))))
-        return f"{authors}{self.file.title}" + (f". {where}" if where else "")
+        return f"{authors}{self.title}" + (f". {where}" if where else "")
 
     @property
     def words(self) -> Wording:

@@ -21,6 +21,7 @@ from sojourn.experiments.audit import Audit, read_audit
 from sojourn.experiments.claim_pages import write_claim_pages
 from sojourn.experiments.coverage import coverage_rows
 from sojourn.experiments.environment import environment
+from sojourn.experiments.evaluation import Passed, clause_results
 from sojourn.experiments.figures import DrawnFigure, draw_figures
 from sojourn.experiments.index import ABOUT
 from sojourn.experiments.model import Grid
@@ -43,6 +44,10 @@ PAGE_REM = 58
 
 Letters have one size in all figures.
 """
+PASSED = {str(Passed.PASSES): "good", str(Passed.FAILS): "bad", str(Passed.UNDECIDED): "open"} | {
+    str(each): "soft" for each in (Passed.NOT_DECIDABLE, Passed.NOT_RUN)
+}
+"""The color of a verdict on a clause."""
 MIME = {"png": "image/png", "svg": "image/svg+xml"}
 
 
@@ -206,6 +211,8 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
         table_cells=len(table_cells),
         good_cells=sum(part.verdict is Verdict.REPRODUCED for part in table_cells),
         fitted_cells=sum(part.verdict is Verdict.BY_FIT for part in table_cells),
+        clauses=clause_results(outcome),
+        PASSED=PASSED,
         tables=list(_table_summaries(outcome)),
         sections=list(sections.values()),
         others=others,
@@ -271,7 +278,9 @@ def short_title(grid: Grid, among: Sequence[Grid]) -> str:
 
 def _notes(outcome: Outcome, grid: Grid) -> list[str]:
     """The notes above a grid's table."""
-    found = [each.note for each in outcome.experiment.tables if each.grid == grid.id and each.note]
+    clause = outcome.experiment.clauses.get(grid.id)
+    found = [each for each in (clause.asks, clause.reading) if each] if clause else []
+    found += [each.note for each in outcome.experiment.tables if each.grid == grid.id and each.note]
     seeds = outcome.replications(grid)
     return [*found, f"{counted(seeds, 'seed')}."] if grid.cases() and seeds < len(outcome.seeds) else found
 
