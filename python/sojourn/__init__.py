@@ -12,6 +12,7 @@ record.links.loc["bottleneck", "queue.mean"]
 
 from sojourn._sojourn import AckSample, CongestionEvent, Sample
 from sojourn.compare.comparison import Comparison, compare
+from sojourn.compare.matrix import Matrix, compare_matrix, pair_scenario
 from sojourn.core.congestion import congest
 from sojourn.core.errors import Interrupted, ScenarioError, UserError
 from sojourn.core.extras import MissingExtraError
@@ -37,6 +38,7 @@ __all__ = [
     "CongestionEvent",
     "Estimate",
     "Interrupted",
+    "Matrix",
     "Measure",
     "MissingExtraError",
     "Plan",
@@ -50,6 +52,7 @@ __all__ = [
     "SweepResult",
     "UserError",
     "compare",
+    "compare_matrix",
     "congest",
     "estimate",
     "import_file",
@@ -57,6 +60,7 @@ __all__ = [
     "load",
     "loads",
     "make_plan",
+    "pair_scenario",
     "paired",
     "run",
     "run_many",

@@ -129,7 +129,7 @@ def evaluate(options: EvaluateOptions) -> None:
             out.print(f"{experiment.id}, shard {options.shard}: {counted(done, 'run')} in the cache")
             return
         outcome = reproduce(experiment, names, options.seeds, how)
-    found = clause_results(outcome)
+    found = [each for each in clause_results(outcome) if each.results or not names]
     _print(found, experiment.title)
     written = write_report(outcome, folder)
     made = evaluation(outcome)

@@ -229,11 +229,40 @@ def _save(records: list[Record], folder: Path) -> list[Path]:
         return [path for record in records for path in record.save(folder / f"seed-{record['seed']}")]
 
 
+def _matrix(options: CompareOptions, controllers: str) -> None:
+    """Runs and reports `compare --matrix`."""
+    from sojourn.cli.matrix import run_matrix, save_matrix, show_matrix
+
+    others = {
+        "--queues": options.queues,
+        "--cc": options.cc,
+        "--law": options.law,
+        "--link": options.link,
+        "--group": options.group,
+        "--cdf": options.cdf,
+        "--sizes": options.sizes,
+        "--measure": options.measure,
+        "--baseline": options.baseline,
+    }
+    if given := [name for name, value in others.items() if value]:
+        raise UserError.expected(
+            "--matrix", "--vary, --set, --seeds, --controller, --json or --out beside it", given[0]
+        )
+    require("scipy", *(["pandas", "matplotlib"] if options.out_dir else []))
+    check_folder(options.out_dir)
+    how = options.seeds, options, options.laws()
+    found = run_matrix(options.file, options.changes, controllers, variations(options.vary), how)
+    show_matrix(found, options.as_json)
+    if options.out_dir is not None:
+        with options.styled():
+            save_matrix(found, options.out_dir)
+
+
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(ScenarioOptions, ReportOptions, CacheOptions, StyleOptions):
     """What `compare` takes."""
 
-    file: Annotated[Path, typer.Argument(help="A scenario file.")]
+    file: Annotated[Path | None, typer.Argument(help="A scenario file; with --matrix optional.")] = None
     queues: Annotated[
         str | None,
         typer.Option(
@@ -244,6 +273,14 @@ class CompareOptions(ScenarioOptions, ReportOptions, CacheOptions, StyleOptions)
         str | None,
         typer.Option(
             "--cc", help="Congestion controllers, such as 'reno,cubic,flower+'.", autocompletion=values.controllers
+        ),
+    ] = None
+    matrix: Annotated[
+        str | None,
+        typer.Option(
+            "--matrix",
+            help="Congestion controllers, such as 'reno,cubic,bbr3': each is run next to each other one.",
+            autocompletion=values.controllers,
         ),
     ] = None
     vary: Vary = None
@@ -291,6 +328,11 @@ def compare(options: CompareOptions) -> None:
     Every case runs the same scenario with the same seeds. Several options are combined: each queue with each
     controller.
     """
+    if options.matrix is not None:
+        _matrix(options, options.matrix)
+        return
+    if options.file is None:
+        raise UserError.expected("compare", "a scenario file, or --matrix", "none")
     out_dir, link = options.out_dir, options.link
     if options.baseline is not None:
         read_baseline(options.baseline)  # before the runs

@@ -88,7 +88,7 @@ impl Params {
     pub fn build(&self, start: Start) -> Result<External, ParamError> {
         let decider = self.supplier.as_ref().map(|supplier| (supplier.0)(start));
         let last = Decision { window: start.window, rate: None };
-        Ok(External(Box::new(State { decider, last, ssthresh: start.ssthresh, lost_total: 0.0 })))
+        Ok(External(Box::new(State { decider, last, ssthresh: start.ssthresh, before: 0.0, lost_total: 0.0 })))
     }
 }
 
@@ -101,6 +101,8 @@ struct State {
     decider: Option<Box<dyn Decider>>,
     last: Decision,
     ssthresh: f64,
+    /// The window before the last loss or timeout, which returns if that was spurious.
+    before: f64,
     /// The number of segments known to be lost.
     lost_total: f64,
 }
@@ -126,6 +128,10 @@ impl External {
             *last = Decision { window, rate: rate.filter(|rate| rate.is_finite()).map(|rate| rate.max(SLOWEST)) };
         }
     }
+
+    fn time_out(&mut self, now: Time, window: f64) {
+        self.ask(|decider, last| decider.on_loss(&Reduction { now, window, timeout: true }, last));
+    }
 }
 
 impl CongestionController for External {
@@ -140,6 +146,9 @@ impl CongestionController for External {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let congestion = Reduction { now: event.now, window: event.window, timeout: false };
+        if event.signal == Signal::Loss {
+            self.0.before = self.0.last.window;
+        }
         self.ask(|decider, last| match event.signal {
             Signal::Loss => decider.on_loss(&congestion, last),
             Signal::Mark => decider.on_mark(&congestion, last),
@@ -147,12 +156,14 @@ impl CongestionController for External {
     }
 
     fn on_rto(&mut self, now: Time, window: f64) {
-        self.ask(|decider, last| decider.on_loss(&Reduction { now, window, timeout: true }, last));
+        self.0.before = self.0.last.window;
+        self.time_out(now, window);
     }
 
     fn on_event(&mut self, event: &Event) {
         match event {
-            Event::RepeatedRto { now } => self.on_rto(*now, self.0.last.window),
+            Event::RepeatedRto { now } => self.time_out(*now, self.0.last.window),
+            Event::SpuriousRecovery => self.set_cwnd(self.0.last.window.max(self.0.before)),
             // The window is the answer to the timeout.
             Event::RtoRestart { .. } => {}
             _ => event.apply(self),
@@ -219,6 +230,9 @@ mod tests {
         assert_eq!(cc.cwnd(), 5.0);
         cc.on_congestion(&event(Signal::Mark));
         assert_eq!((cc.cwnd(), cc.pacing()), (5.0, None), "what is no number changes nothing");
+        let mut spurious = cc.clone();
+        spurious.on_event(&Event::SpuriousRecovery);
+        assert_eq!(spurious.cwnd(), 10.0, "a spurious loss returns the window");
         for told in
             [|cc: &mut External| cc.on_rto(Time::ZERO, 5.0), |cc: &mut External| cc.on_event(&Event::RepeatedRto { now: Time::ZERO })]
         {

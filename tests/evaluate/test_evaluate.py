@@ -1,0 +1,204 @@
+"""Evaluations: each clause is a file, its verdict follows from its requirements, and planted faults are found."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from sojourn.cli import main
+from sojourn.core.errors import UserError
+from sojourn.experiments import load_experiment
+from sojourn.experiments.evaluation import LEVELS, changes, evaluations
+from tests.support.source_tree import ROOT
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import clauses_table
+
+RFC9743 = ROOT / "studies" / "rfc9743"
+PAGE = ROOT / "docs" / "evaluate.md"
+PLANTED = Path(__file__).with_name("planted.py")
+SECTIONS = [
+    "4",
+    *(f"5.1.{i}" for i in range(1, 6)),
+    "5.2",
+    *(f"5.2.{i}" for i in range(1, 4)),
+    "5.3.1",
+    "5.3.2",
+    *(f"6.{i}" for i in range(1, 5)),
+    *(f"7.{i}" for i in range(1, 12)),
+]
+"""The sections of RFC 9743 that have criteria."""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """An evaluation of three clauses with short runs."""
+    folder = tmp_path / "small"
+    (folder / "clauses").mkdir(parents=True)
+    shutil.copytree(RFC9743 / "scenarios", folder / "scenarios")
+    text = (RFC9743 / "experiment.toml").read_text().replace('id = "rfc9743"', 'id = "small"')
+    (folder / "experiment.toml").write_text(text.replace("replications = 5", "replications = 2"))
+    for name in ("controlled", "bufferbloat", "collapse"):
+        shutil.copy(RFC9743 / "clauses" / f"{name}.toml", folder / "clauses")
+    return folder
+
+
+def evaluate(folder: Path, *options: str) -> int:
+    """The exit code of an evaluation whose page is beside the folder."""
+    return main(["evaluate", str(folder), "--no-cache", "--out", str(folder.parent / "out"), *options])
+
+
+def verdicts(folder: Path) -> dict[str, str]:
+    """The verdict on each clause by name."""
+    found = json.loads((folder.parent / "out" / "evaluation.json").read_text())
+    return {each["name"]: each["verdict"] for each in found["clauses"]}
+
+
+def test_each_section_of_rfc_9743_has_a_clause_that_is_run_or_says_why_not():
+    clauses = load_experiment(RFC9743).clauses
+    assert {each.where for each in clauses.values()} == {*SECTIONS, "6"}
+    for name, clause in clauses.items():
+        assert clause.level in LEVELS
+        assert bool(clause.requires) != bool(clause.undecidable), name
+        assert all(each.reason for each in clause.requires), f"{name}: a limit without a reason"
+
+
+def test_the_table_of_clauses_is_generated():
+    text = PAGE.read_text(encoding="utf-8")
+    assert clauses_table.with_tables(text) == text, "python scripts/clauses_table.py"
+    assert set(re.findall(r"<!-- clauses: (\w+) -->", text)) == {each.id for each in evaluations()}
+
+
+def test_verdicts_follow_from_the_requirements(small, capsys):
+    assert evaluate(small, "--cc", "reno") == 0
+    assert verdicts(small) == {"controlled": "not decidable here", "collapse": "passes", "bufferbloat": "fails"}
+    assert "mean wait in round trips, 1 flows, 400 % of a BDP" in " ".join(capsys.readouterr().out.split())
+    page = (small.parent / "out" / "report.html").read_text()
+    assert "Congestion control by RFC 9743: reno" in page
+    assert "A queue of one BDP lets a controller" in page
+    assert "src=" not in page.replace('src="data:', "").replace("src=data:", ""), "it needs no other file"
+
+
+def test_require_demands_a_level_and_those_above(small, capsys):
+    assert evaluate(small, "--cc", "reno", "--require", "must") == 0
+    assert evaluate(small, "--cc", "reno", "--require", "should") == 1
+    assert "clauses that do not pass: §5.1.2 bufferbloat (fails)" in capsys.readouterr().err
+
+
+def test_a_baseline_tells_what_became_better_or_worse(small, capsys):
+    assert evaluate(small, "bufferbloat", "--cc", "reno") == 0
+    before = small.parent / "before.json"
+    shutil.move(small.parent / "out" / "evaluation.json", before)
+    assert evaluate(small, "bufferbloat", "--cc", "ledbat++", "--baseline", str(before)) == 0
+    after = json.loads((small.parent / "out" / "evaluation.json").read_text())
+    found = changes(json.loads(before.read_text()), after)
+    assert found
+    assert all(each.better and each.after < each.before for each in found)
+    assert all(each.difference.high < 0 for each in found)
+    back = changes(after, json.loads(before.read_text()))
+    assert [each.better for each in back] == [False] * len(found)
+    assert changes(after, after) == []
+    with pytest.raises(UserError, match="expected small"):
+        changes(after | {"evaluation": "other"}, after)
+    assert "better" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "expected a controller: --cc or --controller, got"),
+        (["--aqm", "codel"], "expected a controller: --cc or --controller, got"),
+        (["--cc", "reno,cubic"], "expected one controller, got"),
+        (["--cc", "renoo"], 'got "renoo"'),
+        (["--cc", "reno", "--baseline", "experiment.toml"], "expected the evaluation.json of an evaluation"),
+        (["nothing", "--cc", "reno"], 'got "nothing"'),
+    ],
+)
+def test_a_wrong_subject_is_one_line(small, options, said, capsys, monkeypatch):
+    monkeypatch.chdir(small)
+    assert evaluate(small, *options) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1
+
+
+def test_a_paper_is_not_an_evaluation(capsys):
+    assert main(["evaluate", "lehto-2005", "--aqm", "red"]) == 2
+    assert "clauses" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace("[[requires]]", "[[required]]"), "required: expected one of where, title"),
+        (lambda text: text + '\n[[requires]]\nid = "more"\n', "requires[more].text"),
+        (lambda text: text.replace('level = "should"', 'level = "shall"'), "level"),
+        (lambda text: text.replace('where = "5.1.2"', 'where = "5.1.2"\nundecidable = "no"'), "undecidable"),
+    ],
+)
+def test_a_mistake_in_a_clause_names_its_file(small, change, said, capsys):
+    path = small / "clauses" / "bufferbloat.toml"
+    path.write_text(change(path.read_text()))
+    assert main(["check", str(small)]) == 2
+    error = capsys.readouterr().err
+    assert f"bufferbloat.toml: {said}" in error or (said in error and "bufferbloat.toml" in error)
+    assert len(error.splitlines()) == 1
+
+
+def test_two_clauses_cannot_define_one_name(small, capsys):
+    shutil.copy(small / "clauses" / "bufferbloat.toml", small / "clauses" / "again.toml")
+    assert main(["check", str(small)]) == 2
+    assert "families: expected names that no other file defines, got" in capsys.readouterr().err
+
+
+def test_the_clause_of_the_page_can_be_added(small):
+    text = PAGE.read_text(encoding="utf-8")
+    clause = re.search(r"```toml\n# studies/rfc9743/clauses/(\w+)\.toml\n(.*?)```", text, re.DOTALL)
+    assert clause
+    (small / "clauses" / f"{clause[1]}.toml").write_text(clause[2])
+    assert evaluate(small, clause[1], "--cc", "cubic", "--seeds", "1") == 0
+    assert verdicts(small)[clause[1]] == "passes"
+
+
+FAULTS = {
+    "Plain": set(),
+    "EverySecond": {"standard", "marks"},
+    "NoTimeouts": {"feedback_loss"},
+}
+"""The clauses that the planted controllers break, beside those that Reno fails."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_planted_faults_fail_the_clauses_that_they_break(name, tmp_path):
+    out = str(tmp_path / "out")
+    asked = ["--controller", f"{PLANTED}:{name}", "--quick", "--no-cache", "--out", out]
+    assert main(["evaluate", str(RFC9743), *asked]) == 0
+    found = json.loads((tmp_path / "out" / "evaluation.json").read_text())
+    failed = {each["name"] for each in found["clauses"] if each["verdict"] == "fails"}
+    assert failed == FAULTS[name] | {"bufferbloat"}
+
+
+@pytest.mark.slow
+def test_a_fixed_window_fails_all_that_ask_for_a_reaction(tmp_path):
+    names = [
+        "collapse",
+        "bufferbloat",
+        "high_loss",
+        "starvation",
+        "standard",
+        "short_and_long",
+        "aqm",
+        "circuit_breakers",
+    ]
+    asked = ["--controller", f"{PLANTED}:Fixed", "--quick", "--no-cache", "--out", str(tmp_path / "out")]
+    assert main(["evaluate", str(RFC9743), *names, *asked]) == 0
+    found = json.loads((tmp_path / "out" / "evaluation.json").read_text())
+    assert {each["name"]: each["verdict"] for each in found["clauses"] if each["name"] in names} == dict.fromkeys(
+        sorted(names, key=[each["name"] for each in found["clauses"]].index), "fails"
+    )
