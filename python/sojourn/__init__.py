@@ -12,7 +12,7 @@ record.links.loc["bottleneck", "queue.mean"]
 
 from sojourn._sojourn import AckSample, CongestionEvent, Sample
 from sojourn.compare.comparison import Comparison, compare
-from sojourn.compare.matrix import Matrix, compare_matrix, pair_scenario
+from sojourn.compare.matrix import Matrix, compare_matrix
 from sojourn.core.congestion import congest
 from sojourn.core.errors import Interrupted, ScenarioError, UserError
 from sojourn.core.extras import MissingExtraError
@@ -60,7 +60,6 @@ __all__ = [
     "load",
     "loads",
     "make_plan",
-    "pair_scenario",
     "paired",
     "run",
     "run_many",

@@ -9,7 +9,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.compare.matrix import MEASURES
+from sojourn.compare.matrix import MEASURES, pair_scenario
 from sojourn.core.errors import UserError
 
 SHORT = ["--seeds", "2", "--no-cache", "--set", 'duration="20 s"', "--set", 'warmup="5 s"']
@@ -18,8 +18,8 @@ SHORT = ["--seeds", "2", "--no-cache", "--set", 'duration="20 s"', "--set", 'war
 @pytest.fixture(scope="module")
 def found() -> sj.Matrix:
     """Three controllers at one place."""
-    scenario = sj.pair_scenario().set("duration", "30 s").set("warmup", "10 s")
-    return sj.compare_matrix(scenario, "reno,cubic,ledbat++", seeds=3)
+    scenario = pair_scenario().set("duration", "30 s").set("warmup", "10 s")
+    return sj.compare_matrix("reno,cubic,ledbat++", scenario, seeds=3)
 
 
 def test_the_row_takes_what_the_column_leaves(found):
@@ -41,8 +41,8 @@ def test_next_to_its_own_kind_a_controller_does_no_harm(found):
 
 
 def test_the_same_seeds_give_the_same_matrix(found):
-    scenario = sj.pair_scenario().set("duration", "30 s").set("warmup", "10 s")
-    assert sj.compare_matrix(scenario, "reno,cubic,ledbat++", seeds=3, threads=1).rows() == found.rows()
+    scenario = pair_scenario().set("duration", "30 s").set("warmup", "10 s")
+    assert sj.compare_matrix("reno,cubic,ledbat++", scenario, seeds=3, threads=1).rows() == found.rows()
 
 
 def test_the_command_writes_a_picture_of_each_measure(tmp_path, capsys):
@@ -63,7 +63,7 @@ def test_places_and_the_network_can_be_replaced(tmp_path, capsys):
     places = {each["place"] for each in json.loads(capsys.readouterr().out)}
     assert len(places) == 2
     file = Path(tmp_path / "mine.toml")
-    file.write_text(sj.pair_scenario().set("links.bottleneck.rate", "8 Mbit/s").to_toml())
+    file.write_text(pair_scenario().set("links.bottleneck.rate", "8 Mbit/s").to_toml())
     assert main(["compare", str(file), "--matrix", "reno,cubic", *SHORT, "--json"]) == 0
     assert {each["place"] for each in json.loads(capsys.readouterr().out)} == {"as in the scenario"}
 
@@ -93,4 +93,4 @@ def test_a_mistake_is_one_line(options, said, capsys):
 
 def test_a_scenario_needs_two_groups():
     with pytest.raises(UserError, match="expected a scenario with two groups of flows, got"):
-        sj.compare_matrix(sj.load("examples/dumbbell.toml"), "reno,cubic")
+        sj.compare_matrix("reno,cubic", sj.load("examples/dumbbell.toml"))

@@ -1,4 +1,4 @@
-"""Evaluations: each clause is a file, its verdict follows from its requirements, and planted faults are found."""
+"""Evaluations: each clause is a file, and planted faults are found."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_table_of_clauses_is_generated():
 def test_verdicts_follow_from_the_requirements(small, capsys):
     assert evaluate(small, "--cc", "reno") == 0
     assert verdicts(small) == {"controlled": "not decidable here", "collapse": "passes", "bufferbloat": "fails"}
-    assert "mean wait in round trips, 1 flows, 400 % of a BDP" in " ".join(capsys.readouterr().out.split())
+    assert "fails: 1, not decidable here: 1, passes: 1" in capsys.readouterr().out
     page = (small.parent / "out" / "report.html").read_text()
     assert "Congestion control by RFC 9743: reno" in page
     assert "A queue of one BDP lets a controller" in page

@@ -1,4 +1,4 @@
-"""The command that evaluates a controller or queue by the clauses of a specification: `evaluate`."""
+"""The command that evaluates a controller or queue by a specification: `evaluate`."""
 
 from __future__ import annotations
 
@@ -146,7 +146,10 @@ def evaluate(options: EvaluateOptions) -> None:
 
 
 def _evaluated(options: EvaluateOptions, laws: LawFiles) -> Experiment:
-    """The evaluation with its subject. Raises `UserError` unless exactly one subject of its kind is given."""
+    """The evaluation with its subject.
+
+    Raises `UserError` unless exactly one subject of its kind is given.
+    """
     from sojourn.experiments import find_experiment
     from sojourn.experiments.evaluation import with_subject
 

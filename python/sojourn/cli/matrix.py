@@ -27,16 +27,17 @@ def run_matrix(
     varied: Mapping[str, Sequence[Any]],
     how: tuple[int, CacheOptions, LawFiles],
 ) -> Matrix:
-    """Runs a matrix of some controllers and of those in Python; `how` has seeds, options and laws.
+    """Runs a matrix of some controllers and of those in Python.
 
-    Without a file the network is two flows over one link, and without varied fields those of `PLACES` are varied.
+    `how` has seeds, options and laws. Without a file the network is two flows over one link, and the
+    fields of `PLACES` are varied by default.
     """
     seeds, options, laws = how
     scenario = with_changes(pair_scenario() if file is None else load(file), changes)
     with progress("comparing") as on_progress, laws.one_line():
         return compare_matrix(
-            scenario,
             ",".join(filter(None, [controllers, *laws.of_flows])),
+            scenario,
             varied or (PLACES if file is None else {}),
             seeds,
             threads=options.threads,
@@ -69,10 +70,10 @@ def table_of(found: Matrix, place: str, measure: str) -> Table:
 
 
 def save_matrix(found: Matrix, folder: Path) -> None:
-    """Writes a picture of each measure, a table of each measure and place in LaTeX, and all cells as CSV."""
+    """Writes pictures, tables in LaTeX, and all cells as CSV."""
     import pandas as pd
 
-    from sojourn.plots.matrix import draw_matrix
+    from sojourn.compare.matrix_figure import draw_matrix
     from sojourn.plots.style import save_figure
 
     tables = [

@@ -64,7 +64,10 @@ class ClauseResult:
 
     @property
     def why(self) -> str:
-        """The reason of the verdict in a few words: the first part that does not hold, or how many do."""
+        """The reason of the verdict in a few words.
+
+        It is the first part that does not hold, or the number of parts that hold.
+        """
         if self.clause.undecidable:
             return self.clause.undecidable
         parts = [part for each in self.results for part in each.parts]
@@ -104,7 +107,10 @@ def clause_results(outcome: Outcome) -> list[ClauseResult]:
 
 
 def unmet(found: Sequence[ClauseResult], level: Level) -> list[ClauseResult]:
-    """The clauses of a level or a stronger one that do not pass, without those that no run can decide."""
+    """The clauses of a level or a stronger one that do not pass.
+
+    Those that no run can decide do not count.
+    """
     asked: Collection[Level] = LEVELS[: LEVELS.index(level) + 1]
     fine = (Passed.PASSES, Passed.NOT_DECIDABLE)
     return [each for each in found if each.clause.level in asked and each.passed not in fine]
@@ -175,7 +181,10 @@ class Change:
     difference: Estimate
     unit: str
     better: bool | None
-    """Whether the value moved into its target; `None` for a target with two sides that it stays in."""
+    """Whether the value moved into its target.
+
+    `None` if it stays in a target with two sides.
+    """
 
 
 def read_evaluation(path: Path) -> dict[str, Any]:
@@ -253,7 +262,7 @@ def _side(value: float | None, default: float) -> float:
 
 
 def _distance(target: Target, value: float) -> float:
-    """The distance to the edge of a target with one side, negative inside; else the distance from the target."""
+    """The distance from a target; for a target with one side it is negative inside."""
     if math.isinf(target.low):
         return value - target.high
     if math.isinf(target.high):

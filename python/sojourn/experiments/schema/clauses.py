@@ -1,4 +1,4 @@
-"""`clauses/*.toml`: the clauses of a specification, each with its runs, measures and requirements."""
+"""`clauses/*.toml`: the clauses of a specification, with their runs and requirements."""
 
 from __future__ import annotations
 

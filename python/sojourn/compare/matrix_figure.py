@@ -13,7 +13,10 @@ from sojourn.plots.maps import draw_cells
 from sojourn.plots.style import PAGE, figure
 
 COLORS = {"share": ("RdBu_r", 0.0, 100.0), "harm": ("RdBu_r", -100.0, 100.0), "delay": ("PuOr_r", None, None)}
-"""Color map and ends of each measure; the middle means that nobody gains. `None`: symmetric around 0."""
+"""Color map and ends of each measure. `None`: symmetric around 0.
+
+The middle means that nobody gains.
+"""
 ACROSS = 3
 """The most panels beside each other."""
 
