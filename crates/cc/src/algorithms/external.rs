@@ -101,7 +101,8 @@ struct State {
     decider: Option<Box<dyn Decider>>,
     last: Decision,
     ssthresh: f64,
-    /// The window before the last loss or timeout, which returns if that was spurious.
+    /// The window before the last loss, which returns if that was spurious; 0 after a timeout.
+    /// Without rate-limited recovery, the whole window would follow a timeout as a burst.
     before: f64,
     /// The number of segments known to be lost.
     lost_total: f64,
@@ -156,7 +157,7 @@ impl CongestionController for External {
     }
 
     fn on_rto(&mut self, now: Time, window: f64) {
-        self.0.before = self.0.last.window;
+        self.0.before = 0.0;
         self.time_out(now, window);
     }
 
@@ -233,6 +234,9 @@ mod tests {
         let mut spurious = cc.clone();
         spurious.on_event(&Event::SpuriousRecovery);
         assert_eq!(spurious.cwnd(), 10.0, "a spurious loss returns the window");
+        spurious.on_rto(Time::ZERO, 10.0);
+        spurious.on_event(&Event::SpuriousRecovery);
+        assert_eq!(spurious.cwnd(), 1.0, "a spurious timeout does not");
         for told in
             [|cc: &mut External| cc.on_rto(Time::ZERO, 5.0), |cc: &mut External| cc.on_event(&Event::RepeatedRto { now: Time::ZERO })]
         {
