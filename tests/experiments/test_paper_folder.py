@@ -314,7 +314,7 @@ def test_the_schema_of_each_file_is_printed_with_a_sentence_for_every_field(
 
 def test_an_unknown_schema_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "papre"]) == 2
-    assert "expected one of scenario, experiment, claims, coverage, deviations" in capsys.readouterr().err
+    assert "expected one of scenario, experiment, claims, clause, coverage, deviations" in capsys.readouterr().err
 
 
 OPTIONAL = """

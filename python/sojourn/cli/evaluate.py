@@ -96,7 +96,7 @@ class EvaluateOptions(CacheOptions):
 
 @takes(EvaluateOptions)
 def evaluate(options: EvaluateOptions) -> None:
-    """Evaluates a congestion controller or queue discipline by a specification.
+    """Evaluates a controller or queue by a specification.
 
     It runs every clause, prints a verdict on each, and writes a page with their requirements, readings, measured values
     and intervals. An interrupted evaluation continues where it stopped.
