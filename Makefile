@@ -115,8 +115,8 @@ abi-lint:
 
 # Cargo reads the settings of a workspace only in its folder.
 hosts: setup
-	cd stacks/python && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --uv --quiet --release --locked \
-	    --target-dir $(CURDIR)/target/stacks
+	@cd stacks/python && VIRTUAL_ENV="$(CURDIR)/$(VENV)" PATH="$(CURDIR)/$(BIN):$$PATH" maturin develop --uv --quiet --release \
+	    --locked --target-dir $(CURDIR)/target/stacks
 
 # Foreign stacks over the harness, each in a workspace of its own with the stack's dependencies and settings.
 stacks: hosts
