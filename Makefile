@@ -140,7 +140,7 @@ slow-test: setup
 	@$(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder -m slow
 	@$(LINTED) cargo test $(TESTED) --quiet -- --ignored
 
-# Slow test modules without these libraries have a mark; all others run with the lowest versions. The package is used from python/, with the
+# Test modules that call no library which others do not call have a mark; all others run with the lowest versions. The package is used from python/, with the
 # extension module that `setup` built: it works with all these versions.
 lowest: setup
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)

@@ -12,6 +12,7 @@ from sojourn.cli import main
 from sojourn.compare.matrix import MEASURES, pair_scenario
 from sojourn.core.errors import UserError
 
+pytestmark = pytest.mark.no_libraries
 SHORT = ["--seeds", "2", "--no-cache", "--set", 'duration="20 s"', "--set", 'warmup="5 s"']
 
 

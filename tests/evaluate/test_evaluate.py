@@ -19,6 +19,8 @@ from tests.support.source_tree import ROOT
 sys.path.insert(0, str(ROOT / "scripts"))
 import clauses_table
 
+pytestmark = pytest.mark.no_libraries
+
 RFC9743 = ROOT / "studies" / "rfc9743"
 PAGE = ROOT / "docs" / "evaluate.md"
 PLANTED = Path(__file__).with_name("planted.py")
@@ -116,7 +118,8 @@ def test_a_baseline_tells_what_became_better_or_worse(small, capsys):
         (["--cc", "reno,cubic"], "expected one controller, got"),
         (["--cc", "renoo"], 'got "renoo"'),
         (["--cc", "reno", "--baseline", "experiment.toml"], "expected the evaluation.json of an evaluation"),
-        (["nothing", "--cc", "reno"], 'got "nothing"'),
+        (["nothing", "--cc", "reno"], 'clause: expected one of controlled, collapse, bufferbloat, got "nothing"'),
+        (["controlled", "--cc", "reno"], "clause: expected one that runs can decide"),
     ],
 )
 def test_a_wrong_subject_is_one_line(small, options, said, capsys, monkeypatch):

@@ -111,7 +111,7 @@ def evaluate(options: EvaluateOptions) -> None:
     laws = read_laws(None, [options.controller] if options.controller else None)
     before = None if options.baseline is None else read_evaluation(options.baseline)
     experiment = _evaluated(options, laws)
-    names = tuple(options.clauses or ())
+    names = _runnable(experiment, options.clauses or [])
     check_results(experiment, choose(experiment, names).grids)
     folder = options.out_dir or _folder(experiment, options.quick)
     check_folder(folder)
@@ -171,6 +171,16 @@ def _evaluated(options: EvaluateOptions, laws: LawFiles) -> Experiment:
         raise UserError.expected(asked[0], f"one {kind}", ", ".join(tables) or "none")
     ((label, table),) = tables.items()
     return with_subject(experiment, label, table)
+
+
+def _runnable(experiment: Experiment, names: list[str]) -> tuple[str, ...]:
+    """The named clauses. Raises `UserError` for one that does not exist or that no run decides."""
+    for name in names:
+        if name not in experiment.clauses:
+            raise UserError.unknown("clause", name, experiment.clauses)
+        if reason := experiment.clauses[name].undecidable:
+            raise UserError.expected("clause", "one that runs can decide", f"{name}: {reason}")
+    return tuple(names)
 
 
 def _folder(experiment: Experiment, quick: bool) -> Path:

@@ -27,7 +27,7 @@ from sojourn.experiments.index import ABOUT
 from sojourn.experiments.model import Grid
 from sojourn.experiments.needs import covering, left_out
 from sojourn.experiments.outcome import ClaimResult, Outcome
-from sojourn.experiments.pages import page
+from sojourn.experiments.pages import CLASSES, page
 from sojourn.experiments.pairs import CHANCE, PairTable, pair_table
 from sojourn.experiments.schema.claims import Origin
 from sojourn.experiments.scores import score_card
@@ -203,8 +203,9 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
         made=_made(outcome),
         outcome=outcome,
         experiment=outcome.experiment,
-        counts=[
-            (words.word(verdict), str(verdict), total)
+        counts=_clause_counts(outcome)
+        or [
+            (words.word(verdict), CLASSES[str(verdict)], total)
             for verdict, total in outcome.counts(outcome.experiment.origin).items()
             if total or verdict not in words.rare
         ],
@@ -238,6 +239,12 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
             for case, records in sorted(outcome.records.items())
         },
     )
+
+
+def _clause_counts(outcome: Outcome) -> list[tuple[str, str, int]]:
+    """The number of clauses with each verdict, and its color; empty without clauses."""
+    found = [each.passed for each in clause_results(outcome)]
+    return [(str(each), PASSED[str(each)], found.count(each)) for each in Passed if each in found]
 
 
 def _table_summaries(outcome: Outcome) -> Iterator[TableSummary]:
