@@ -48,7 +48,12 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Whether the rule was not broken.
+    /// Whether the rule was held at least once, and never broken.
+    pub fn passes(&self) -> bool {
+        matches!(self.verdict, Verdict::Pass(_))
+    }
+
+    /// Whether the rule was not broken. That is so, too, if it was not applicable.
     pub fn holds(&self) -> bool {
         !matches!(self.verdict, Verdict::Fail { .. })
     }
@@ -186,14 +191,17 @@ pub fn one(name: &str, law: Law, make: &dyn Fn(&FlowInfo) -> Pair) -> Option<Jud
 }
 
 /// Runs the trial of this name, and writes its run to `target/trials` if it fails.
+/// A trial that is not applicable does not fail; [`one`] with [`Judged::passes`] is strict.
 ///
 /// # Panics
-/// The trial fails, or there is none of this name.
+/// The trial fails, there is none of this name, or it is not a rule of this controller.
+#[track_caller]
 pub fn check(name: &str, law: Law, make: &dyn Fn(&FlowInfo) -> Pair) {
     let trial = all().find(|trial| trial.name == name).unwrap_or_else(|| {
-        let names: Vec<&str> = all().map(|trial| trial.name).collect();
-        panic!("expected a trial, one of {}, got {name:?}", names.join(", "))
+        let names: Vec<&str> = all().filter(|trial| trial.concerns(law)).map(|trial| trial.name).collect();
+        panic!("{name:?}: expected a trial of {law:?}, one of {}", names.join(", "))
     });
+    assert!(trial.concerns(law), "{name}: expected a trial of {law:?}, got one of {:?}", trial.laws);
     let (judged, run) = trial.judged(law, make);
     if !judged.holds() {
         let files = run.map(|run| run.save(Path::new("target/trials"), name));

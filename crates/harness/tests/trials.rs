@@ -44,3 +44,15 @@ fn a_window_that_is_reset_after_a_pause_is_no_congestion_event() {
     let judged = trials::cubic_decrease(&log, "a");
     assert_eq!(judged.verdict, trials::Verdict::Pass(1));
 }
+
+#[test]
+#[should_panic(expected = "expected a flow with windows, one of a, got \"b\"")]
+fn an_unknown_flow_has_no_verdict() {
+    trials::cubic_decrease(&windows(&[10_000, 20_000]), "b");
+}
+
+#[test]
+fn a_rule_that_does_not_apply_holds_and_does_not_pass() {
+    let judged = trials::cubic_decrease(&windows(&[10_000, 20_000]), "a");
+    assert!(judged.holds() && !judged.passes());
+}

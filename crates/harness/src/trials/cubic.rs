@@ -86,7 +86,13 @@ const SECOND: Duration = Duration::from_millis(3500);
 
 /// Judges the reductions of a flow's window: each is to 0.7 of it (rfc9438#4.6).
 /// A reduction to at most two packets is persistent congestion, which another rule governs (rfc9002#7.6).
+///
+/// # Panics
+/// The log has no foreign flow of this name.
+#[track_caller]
 pub fn cubic_decrease(log: &Log, flow: &str) -> Judged {
+    let known: Vec<&str> = log.windows.keys().map(String::as_str).collect();
+    assert!(log.windows.contains_key(flow), "expected a flow with windows, one of {}, got {flow:?}", known.join(", "));
     Judged { rule: DECREASE, verdict: judge_decrease(&View::new(log, flow)) }
 }
 
