@@ -12,6 +12,7 @@ from sojourn.judge.captured import _connection
 from sojourn.judge.judgement import judge, replayed
 from sojourn.judge.segments import Report, log_of, positions
 from tests.judge.test_judge import dumbbell
+from tests.support.source_tree import ROOT
 
 
 def captured(path: Path, control: dict[str, Any], profile: str, seconds: float, end: str = "sender") -> Path:
@@ -97,6 +98,6 @@ def test_the_reports_of_a_sender_agree_and_a_changed_one_does_not(tmp_path, cont
 
 def test_a_scenario_on_the_simulator_is_an_error(tmp_path):
     file = tmp_path / "s.toml"
-    file.write_text(Path("examples/dumbbell.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    file.write_text((ROOT / "examples" / "dumbbell.toml").read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(sj.UserError, match=r'host: expected "linux", or a log of `sojourn run --qlog`, got simulator'):
         judge(file, "reno")

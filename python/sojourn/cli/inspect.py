@@ -80,7 +80,9 @@ def _check_folder(folder: Path) -> None:
 def schema(
     file: Annotated[
         str,
-        typer.Argument(help="scenario, or a file of an experiment: experiment, claims, coverage, deviations, mutants."),
+        typer.Argument(
+            help="scenario, or a file of an experiment: experiment, claims, clause, coverage, deviations, mutants."
+        ),
     ] = "scenario",
 ) -> None:
     """Prints the JSON Schema of a scenario or an experiment file.

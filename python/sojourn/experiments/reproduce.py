@@ -92,12 +92,7 @@ def run_shard(experiment: Experiment, names: Names, seeds: Seeds | None, options
     if not experiment.file.keep_traces or any(experiment.scenarios[each.case.scenario].steps for each in plan.asked):
         raise UserError("shard: expected runs that the cache keeps, got steps or keep_traces = false")
     jobs = _jobs(experiment, [_Run(each, seed) for each in plan.asked for seed in each.seeds], options)
-    how: dict[str, Any] = {
-        "laws": options.laws,
-        "threads": options.threads,
-        "cache": options.cache,
-        "progress": options.progress,
-    }
+    how: dict[str, Any] = {"threads": options.threads, "cache": options.cache, "progress": options.progress}
     run_jobs_of(jobs, lambda index, _: done.append(index), shard=shard, laws=options.laws, **how)
     return len(done)
 
