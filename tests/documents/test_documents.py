@@ -142,6 +142,8 @@ PYTHON_PAGES = [page for page in PAGES if any(language == "python" for language,
 @pytest.mark.parametrize("page", PYTHON_PAGES, ids=str)
 def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block of `output` after one of `python` is the output of that code."""
+    if page.name == "every-stack.md":
+        pytest.importorskip("sojourn_stacks", reason="make hosts has not run")
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "120")
     (ROOT / "results").mkdir(exist_ok=True)  # a page's commands make it; its Python is run alone here

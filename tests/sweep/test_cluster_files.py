@@ -55,4 +55,4 @@ def test_the_jobs_of_a_slurm_array_fill_one_cache(folder: Path) -> None:
 @pytest.mark.parametrize(("script", "module"), [("on_dask.py", "distributed"), ("on_ray.py", "ray")])
 def test_a_cluster_runs_the_sweep(folder: Path, script: str, module: str) -> None:
     pytest.importorskip(module)
-    assert run(folder, sys.executable, CLUSTER / script, "sweep.toml").endswith("6 runs\n")
+    assert "6 runs" in run(folder, sys.executable, CLUSTER / script, "sweep.toml").splitlines()
