@@ -15,6 +15,8 @@ from sojourn.exports.qlog import write_qlog
 from tests.judge.test_judge import dumbbell
 from tests.support.source_tree import ROOT
 
+pytestmark = pytest.mark.no_libraries
+
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 EXAMPLE = ROOT / "examples" / "gate"
 
