@@ -8,12 +8,14 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sojourn.cli import main
 from sojourn.core.errors import UserError
 from sojourn.experiments import load_experiment
 from sojourn.experiments.evaluation import LEVELS, changes, evaluations
+from sojourn.experiments.readings import Reading, longest_below
 from tests.support.source_tree import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -166,6 +168,13 @@ def test_the_clause_of_the_page_can_be_added(small):
     (small / "clauses" / f"{clause[1]}.toml").write_text(clause[2])
     assert evaluate(small, clause[1], "--cc", "cubic", "--seeds", "1") == 0
     assert verdicts(small)[clause[1]] == "passes"
+
+
+def test_starvation_is_the_longest_time_below_a_level():
+    values = np.array([5.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 5.0])
+    reading = Reading(series="s", column="bps", take="longest-below", than=1.0)
+    assert longest_below(np.arange(8) * 0.5, values, reading) == 1.5
+    assert longest_below(np.arange(8) * 0.5, values + 1.0, reading) == 0.0
 
 
 FAULTS = {

@@ -15,7 +15,6 @@ from sojourn.cli import values
 from sojourn.cli.laws import LawFiles, read_laws
 from sojourn.cli.options import CacheOptions, takes
 from sojourn.cli.output import check_folder, out, progress, results_folder
-from sojourn.compare.cases import controller_tables, queue_tables
 from sojourn.core.errors import RunError, UserError, one_line
 from sojourn.core.extras import require
 from sojourn.core.files import write_atomic
@@ -55,7 +54,7 @@ class EvaluateOptions(CacheOptions):
             autocompletion=evaluation_names,
         ),
     ]
-    clauses: Annotated[list[str] | None, typer.Argument(help="Clauses, such as harm (default: all).")] = None
+    clauses: Annotated[list[str] | None, typer.Argument(help="Clauses, such as standard (default: all).")] = None
     cc: Annotated[
         str | None,
         typer.Option(
@@ -152,6 +151,7 @@ def _evaluated(options: EvaluateOptions, laws: LawFiles) -> Experiment:
     """
     from sojourn.experiments import find_experiment
     from sojourn.experiments.evaluation import with_subject
+    from sojourn.experiments.own_queues import TABLES
 
     experiment = find_experiment(options.name)
     kind = experiment.file.compares
@@ -166,7 +166,7 @@ def _evaluated(options: EvaluateOptions, laws: LawFiles) -> Experiment:
         (name,) = laws.laws
         return with_subject(experiment, name, {"cc": "external", "controller": name})
     text = options.cc or options.aqm or ""
-    tables = controller_tables(text) if kind == "controller" else queue_tables(text)
+    tables = TABLES[kind](text)
     if len(tables) != 1:
         raise UserError.expected(asked[0], f"one {kind}", ", ".join(tables) or "none")
     ((label, table),) = tables.items()
@@ -209,7 +209,7 @@ def _print_changes(before: dict[str, Any], after: dict[str, Any]) -> None:
     from sojourn.experiments.evaluation import changes
 
     found = changes(before, after)
-    table = Table(title=f"changes against {before['subject']}", title_justify="left")
+    table = Table(title=f"changes against {before['subject']}, paired by seed, jointly 95 %", title_justify="left")
     for name in ("clause", "measure", "before", "after", "difference", ""):
         table.add_column(name)
     words = {True: "better", False: "worse", None: "inside the target"}

@@ -12,7 +12,7 @@ from typing import Any
 
 from sojourn.core import files
 from sojourn.core.errors import UserError
-from sojourn.core.stats import Estimate, estimate
+from sojourn.core.stats import CONFIDENCE, Estimate, paired
 from sojourn.core.text_format import counted
 from sojourn.experiments.catalog import find_experiments
 from sojourn.experiments.clauses import claim_id
@@ -205,8 +205,8 @@ def read_evaluation(path: Path) -> dict[str, Any]:
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     """The parts that differ significantly between two evaluations, in the order of the clauses.
 
-    Parts are compared over the seeds that both have. Raises `UserError` for another evaluation, or without a common
-    seed.
+    Parts are compared over the seeds that both have. The intervals hold jointly with 95 % (Bonferroni). Raises
+    `UserError` for another evaluation, or without a common seed.
     """
     if before["evaluation"] != after["evaluation"] or before.get("quick") != after.get("quick"):
         asked = f"{after['evaluation']}{' with --quick' if after['quick'] else ''}"
@@ -215,12 +215,16 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]
     if not seeds:
         raise UserError.expected("--baseline", f"one of the seeds {after['seeds']}", str(before["seeds"]))
     old = {(clause, part["measure"]): part for clause, part in _parts(before)}
+    both = [
+        (clause, old[clause, part["measure"]], part)
+        for clause, part in _parts(after)
+        if (clause, part["measure"]) in old
+    ]
+    confidence = 1 - (1 - CONFIDENCE) / max(1, len(both))
     found = []
-    for clause, part in _parts(after):
-        was = old.get((clause, part["measure"]))
-        if was is not None:
-            pairs = [_of_seeds(was, before["seeds"], seeds), _of_seeds(part, after["seeds"], seeds)]
-            found.append(_change(clause, part, *pairs))
+    for clause, was, part in both:
+        values = [_of_seeds(was, before["seeds"], seeds), _of_seeds(part, after["seeds"], seeds)]
+        found.append(_change(clause, part, *values, confidence=confidence))
     return [each for each in found if each is not None]
 
 
@@ -241,12 +245,14 @@ def _of_seeds(part: Mapping[str, Any], seeds: Sequence[int], asked: Sequence[int
     return [value for seed, value in zip(seeds, part["values"], strict=False) if seed in asked]
 
 
-def _change(clause: str, part: Mapping[str, Any], old: list[float | None], new: list[float | None]) -> Change | None:
+def _change(
+    clause: str, part: Mapping[str, Any], old: list[float | None], new: list[float | None], *, confidence: float
+) -> Change | None:
     """The change of a part; `None` if its interval contains 0 or a value is missing."""
     pairs = [(a, b) for a, b in zip(old, new, strict=False) if a is not None and b is not None]
     if len(pairs) < max(len(old), len(new)):
         return None
-    difference = estimate([b - a for a, b in pairs])
+    difference = paired([b for _, b in pairs], [a for a, _ in pairs], confidence)
     if difference.mean == 0.0 or abs(difference.mean) <= difference.half:
         return None
     target = Target(_side(part["low"], -math.inf), _side(part["high"], math.inf))

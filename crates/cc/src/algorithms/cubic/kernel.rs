@@ -7,6 +7,7 @@ use sojourn_units::{Duration, Time};
 const HZ: u64 = 1000;
 /// A window that was never reduced grows by at least 1/20 per round trip.
 const FIRST_CNT: u64 = 20;
+
 /// `struct bictcp`. Windows are in segments.
 /// Times are in milliseconds unless the name has another unit.
 #[derive(Clone, Debug)]
