@@ -22,7 +22,7 @@ REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs cr
 # One process per core; tests of a file stay together, because they share fixtures.
 PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties stacks hosts hunt mutants fuzz fuzz-lint abi-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
+.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties stacks hosts hunt mutants fuzz fuzz-lint abi-lint bpf lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -39,6 +39,7 @@ help:
 	@echo 'make stacks      test foreign transport stacks over the network of sojourn-harness'
 	@echo 'make hosts       build quinn, noq and s2n-quic for flows with `host`, into .venv: about 5 minutes'
 	@echo 'make abi-lint    lint the Rust that is linked into a Linux kernel'
+	@echo 'make bpf         replay random events through the algorithms for BPF and the engine; try them in this kernel, as root'
 	@echo 'make lint        only formatting, types and lints'
 	@echo 'make lowest      Python tests with the lowest library versions that pyproject.toml allows'
 	@echo 'make deny        licenses, versions and known vulnerabilities of Rust dependencies, if cargo-deny is installed'
@@ -99,6 +100,7 @@ format: setup
 	rustfmt --edition 2024 --check $(REGISTERED)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo fmt --manifest-path hosts/linux/abi/Cargo.toml --check
+	cargo fmt --manifest-path hosts/bpf/Cargo.toml --check
 	@for stack in stacks/*/; do cargo fmt --manifest-path $$stack/Cargo.toml --check || exit 1; done
 	$(BIN)/ruff check --quiet python tests conformance examples scripts papers studies docs
 	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers studies docs
@@ -112,6 +114,12 @@ fuzz-lint:
 abi-lint:
 	cp Cargo.lock hosts/linux/abi/Cargo.lock
 	CARGO_PROFILE_DEV_PANIC=abort cargo clippy --manifest-path hosts/linux/abi/Cargo.toml --target-dir target/abi-lint -- --deny warnings
+
+# A separate workspace, which compiles C. What the machine cannot do is skipped, with the reason.
+bpf: setup
+	cargo clippy --manifest-path hosts/bpf/Cargo.toml --all-targets --target-dir target/bpf -- --deny warnings
+	cargo test --manifest-path hosts/bpf/Cargo.toml --quiet --target-dir target/bpf
+	$(BIN)/python -m pytest tests/bpf -m '' -rs
 
 # Cargo reads the settings of a workspace only in its folder.
 hosts: setup

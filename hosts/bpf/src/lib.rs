@@ -89,7 +89,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection with a window of `cwnd` segments. `params` are the fields of the law's `struct law_params`.
+    /// A connection with a window of `cwnd` segments.
+    /// `params` are the fields of the law's `struct law_params`.
     ///
     /// # Panics
     /// There are more or fewer parameters than the law has.

@@ -1,4 +1,5 @@
-//! A million random events through each law in C and through the engine's: the windows agree within 1/1000 of a segment.
+//! A million random events through each law in C and through the engine's.
+//! The windows agree within 1/1000 of a segment.
 
 use sojourn_bpf::{Connection, FLOWER, FLOWER_PLUS, LEDBAT, LEDBATPP, Law, ONE};
 use sojourn_cc::algorithms::{flower, flower_plus, ledbat, ledbatpp};
@@ -8,8 +9,8 @@ use sojourn_units::{Duration, Stream, Time};
 const EVENTS: u32 = 1_000_000;
 /// The largest difference of windows, in segments.
 const TOLERANCE: f64 = 1e-3;
-/// A window and a threshold that differ by less are a tie: floats and integers round to different sides, and a slow start ends one ACK
-/// sooner or later. Sums such as 13 times 1/13 end in ties.
+/// A window and a threshold that differ by less are a tie.
+/// Floats and integers round to different sides, and a slow start ends one ACK sooner or later. Sums such as 13 times 1/13 end in ties.
 const TIE: f64 = 1e-9;
 const MS: f64 = 1e6;
 
@@ -80,9 +81,9 @@ impl Path {
     }
 }
 
-/// What a replay has shown.
+/// The windows of a replay.
 #[derive(Debug)]
-struct Seen {
+struct Windows {
     largest: f64,
     mean: f64,
     worst: f64,
@@ -91,10 +92,10 @@ struct Seen {
 }
 
 /// Replays the events through both.
-fn replay<C: CongestionController + Clone>(new: &C, law: Law, params: &[u64], seed: u64, target: f64) -> Seen {
+fn replay<C: CongestionController + Clone>(new: &C, law: Law, params: &[u64], seed: u64, target: f64) -> Windows {
     let mut path = Path::new(seed);
     let (mut exact, mut fixed) = (new.clone(), Connection::new(law, params, 10.0));
-    let mut seen = Seen { largest: 0.0, mean: 0.0, worst: 0.0, ties: 0 };
+    let mut seen = Windows { largest: 0.0, mean: 0.0, worst: 0.0, ties: 0 };
     for event in 0..EVENTS {
         // Half of the time below the target, and half above it.
         let level = if event / 20_000 % 2 == 0 { 0.3 * target } else { 1.1 * target };
@@ -122,7 +123,13 @@ fn replay<C: CongestionController + Clone>(new: &C, law: Law, params: &[u64], se
             (exact, fixed) = (new.clone(), Connection::new(law, params, 10.0));
             continue;
         }
-        assert!(difference <= TOLERANCE, "event {event}: {before:?} -> {after:?}, C: {} {} {:?}", fixed.cwnd(), fixed.ssthresh(), happening);
+        assert!(
+            difference <= TOLERANCE,
+            "event {event}: {before:?} -> {after:?}, C: {} {} {:?}",
+            fixed.cwnd(),
+            fixed.ssthresh(),
+            happening
+        );
         seen.worst = seen.worst.max(difference);
         seen.largest = seen.largest.max(after.cwnd);
         seen.mean += after.cwnd / f64::from(EVENTS);

@@ -24,6 +24,7 @@ import sojourn.cli.experiments as experiments_command
 from sojourn import __version__
 from sojourn.cli import (
     analyze,
+    attach,
     audit,
     completion,
     doctor,
@@ -86,6 +87,7 @@ audit.register(app)
 infer.register(app)
 design_command.register(app)
 linux_command.register(app)
+attach.register(app)
 trace_command.register(app)
 import_command.register(app)
 diagnose_command.register(app)

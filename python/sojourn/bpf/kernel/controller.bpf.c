@@ -12,8 +12,8 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Set by the loader. */
-const volatile struct law_params law_params;
+/* Set by the loader. It is not const here, because the compiler would take a constant for zero. */
+struct law_params law_params SEC(".rodata.law");
 extern int LINUX_KERNEL_VERSION __kconfig;
 
 struct connection {
@@ -97,10 +97,11 @@ int law_control(u64 *ctx)
 	ack.snd_una = tp->bytes_acked;
 	ack.snd_max = tp->bytes_acked + (u32)(tp->snd_nxt - tp->snd_una);
 	ack.acked = rs->acked_sacked;
-	ack.in_flight = rs->prior_in_flight;
 	ack.cwnd_limited = is_cwnd_limited(tp);
+	/* The kernel may defer a part of a used window, to send larger packets. */
+	ack.in_flight = ack.cwnd_limited ? most(rs->prior_in_flight, tp->snd_cwnd) : rs->prior_in_flight;
 	ack.in_recovery = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) >= TCP_CA_CWR;
-	law_on_ack(&connection->law, (const struct law_params *)&law_params, &connection->window, &ack);
+	law_on_ack(&connection->law, &law_params, &connection->window, &ack);
 	publish(tp, &connection->window);
 	return 0;
 }
@@ -120,9 +121,9 @@ int law_state(u64 *ctx)
 	if (last < TCP_CA_CWR)
 		connection->before = window->cwnd;
 	if (next == TCP_CA_LOSS)
-		law_on_rto(&connection->law, (const struct law_params *)&law_params, window, bpf_ktime_get_ns(), window->cwnd);
+		law_on_rto(&connection->law, &law_params, window, bpf_ktime_get_ns(), window->cwnd);
 	else if (last < TCP_CA_CWR)
-		law_on_congestion(&connection->law, (const struct law_params *)&law_params, window, bpf_ktime_get_ns(), window->cwnd);
+		law_on_congestion(&connection->law, &law_params, window, bpf_ktime_get_ns(), window->cwnd);
 	publish(tp, window);
 	return 0;
 }

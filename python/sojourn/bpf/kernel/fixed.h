@@ -16,7 +16,7 @@ typedef long long s64;
 #define INLINE static inline __attribute__((always_inline))
 #define ONE (1ULL << 32)
 #define FRACTION (ONE - 1)
-/* The largest u64; as a time or a window, it stands for none. */
+/* The largest u64. As a time or a window, it means none. */
 #define NEVER (~0ULL)
 
 INLINE u64 least(u64 a, u64 b)

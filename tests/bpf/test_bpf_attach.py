@@ -1,0 +1,146 @@
+"""`sojourn attach` and `detach`: what they check, and what stays in the kernel."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sojourn.bpf import attach, build, fields, owner
+from sojourn.cli import main
+from tests.support.source_tree import ROOT
+
+lacking = build.missing()
+live = pytest.mark.skipif(lacking is not None, reason=f"BPF programs: {lacking}")
+
+
+def error_of(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(words)
+    return code, capsys.readouterr().err.strip()
+
+
+def members(structure: str, text: str) -> list[str]:
+    """The members of a struct, with those of nested structs, as paths of parameters."""
+    body = re.search(rf"struct {structure} {{(.*?)}};", text, re.DOTALL)
+    assert body is not None, structure
+    found: list[str] = []
+    for kind, name in re.findall(r"^\t(?:struct )?(\w+) (\w+);", body[1], re.MULTILINE):
+        inner = [] if kind == "u64" else members(kind, text)
+        found += [f"delay.{each}" if name == "delay" else each for each in inner] or [name]
+    return found
+
+
+@pytest.mark.parametrize("name", fields.CONTROLLERS)
+def test_the_parameters_of_a_program_have_the_order_of_its_header(name: str) -> None:
+    header, names = fields.CONTROLLERS[name]
+    files = (build.SOURCES / file for file in (f"{header}.h", "fuzzy.h", "delay.h"))
+    assert members("law_params", "\n".join(path.read_text() for path in files)) == list(names)
+
+
+def test_parameters_are_those_of_the_registry_in_integers() -> None:
+    assert fields.of_controller("ledbat", []) == [10, 4, 100_000_000, fields.ONE]
+    assert fields.of_controller("ledbat++", [("target", "30 ms"), ("slowdown", False)]) == [
+        10,
+        4,
+        30_000_000,
+        fields.ONE,
+        0,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "error: attach: expected --cc NAME, got none"),
+        (["--cc", "cubic"], 'error: --cc: expected one of ledbat, ledbat++, flower, flower+, got "cubic"'),
+        (
+            ["--cc", "ledbat", "--set", "target=0ms"],
+            "error: ledbat: tcp.control.target: expected 1 ms to 10 s, got 0 s",
+        ),
+        (
+            ["--cc", "ledbat", "--set", "mark_gain=1"],
+            "error: --set: expected one of delay.history, delay.filter, target, gain",
+        ),
+        (["--cc", "ledbat", "--set", "target"], "error: --set: expected path=value"),
+    ],
+)
+def test_wrong_input_is_one_line(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    code, error = error_of(capsys, "attach", *words)
+    assert (code, error[: len(said)], error.count("\n")) == (2, said, 0)
+
+
+def test_a_machine_that_cannot_load_programs_is_told_the_first_thing_that_it_lacks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    monkeypatch.setattr("platform.release", lambda: "6.18.44-x")
+    monkeypatch.setattr(build, "BTF", tmp_path / "vmlinux")
+    assert error_of(capsys, "attach", "--cc", "flower") == (
+        2,
+        f"error: attach: expected a kernel with its types in {build.BTF} (CONFIG_DEBUG_INFO_BTF), got one without",
+    )
+    (tmp_path / "vmlinux").touch()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "expected root, got user 1000" in error_of(capsys, "attach", "--cc", "flower")[1]
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "expected clang, which compiles for BPF, got none" in error_of(capsys, "attach", "--cc", "flower")[1]
+    monkeypatch.setattr("platform.release", lambda: "6.1.0-13-amd64")
+    assert "expected Linux 6.6 or newer, got 6.1.0-13-amd64" in error_of(capsys, "attach", "--cc", "flower")[1]
+
+
+def available() -> list[str]:
+    return attach.AVAILABLE.read_text().split()
+
+
+def sojourn(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "sojourn", *words], capture_output=True, text=True, cwd=ROOT)
+
+
+def gone(name: str) -> bool:
+    """Whether the kernel forgets a congestion control, which it does after a grace period."""
+    until = time.monotonic() + 5
+    while name in available() and time.monotonic() < until:
+        time.sleep(0.02)
+    return name not in available()
+
+
+@live
+@pytest.mark.parametrize("name", fields.CONTROLLERS)
+def test_a_controller_is_in_the_kernel_until_it_is_detached(name: str) -> None:
+    in_kernel = fields.CONTROLLERS[name][0]
+    done = sojourn("attach", "--cc", name, "--set", "target=50ms")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert in_kernel in available()
+    again = sojourn("attach", "--cc", name)
+    assert again.returncode == 2
+    assert f"cc-{in_kernel} is attached by process {owner.process_of(f'cc-{in_kernel}')}" in again.stderr
+    assert sojourn("detach", "--cc", name).stdout == f"cc-{in_kernel}: detached\n"
+    assert gone(in_kernel)
+    assert sojourn("detach", "--cc", name).returncode == 2
+
+
+@live
+def test_a_controller_leaves_the_kernel_when_its_owner_is_killed() -> None:
+    sojourn("attach", "--cc", "ledbat")
+    os.kill(owner.process_of("cc-ledbat"), signal.SIGKILL)
+    assert gone("ledbat")
+    # What the owner left does not keep the next one out.
+    assert sojourn("attach", "--cc", "ledbat").returncode == 0
+    assert sojourn("detach").returncode == 0
+
+
+@live
+def test_in_the_foreground_it_stays_until_it_is_interrupted() -> None:
+    words = [sys.executable, "-m", "sojourn", "attach", "--cc", "ledbat", "--foreground"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("ledbat: attached as congestion control ledbat")
+        assert "ledbat" in available()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+    assert gone("ledbat")
