@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 STYLES = {"passes": "green", "fails": "red", "undecided": "cyan"}
 """The terminal color of each verdict on a clause."""
+SUBJECTS = {"queue": ["--aqm", "--law"], "controller": ["--cc", "--controller"]}
+"""The options that name a subject, by what an evaluation compares."""
 
 
 def register(app: typer.Typer) -> None:
@@ -70,6 +72,7 @@ class EvaluateOptions(CacheOptions):
     controller: Annotated[
         str | None, typer.Option("--controller", help="A controller in Python to evaluate: FILE.py:Class.")
     ] = None
+    law: Annotated[str | None, typer.Option("--law", help="A queue law in Python to evaluate: FILE.py:Class.")] = None
     seeds: Annotated[
         int | None, typer.Option("--seeds", help="Number of seeds (default: the evaluation's).", min=1)
     ] = None
@@ -107,7 +110,7 @@ def evaluate(options: EvaluateOptions) -> None:
     from sojourn.experiments.reproduce import RunOptions, reproduce, run_shard
     from sojourn.experiments.selection import choose
 
-    laws = read_laws(None, [options.controller] if options.controller else None)
+    laws = read_laws([options.law] if options.law else None, [options.controller] if options.controller else None)
     before = None if options.baseline is None else read_evaluation(options.baseline)
     experiment = _evaluated(options, laws)
     names = _runnable(experiment, options.clauses or [])
@@ -128,7 +131,7 @@ def evaluate(options: EvaluateOptions) -> None:
             out.print(f"{experiment.id}, shard {options.shard}: {counted(done, 'run')} in the cache")
             return
         outcome = reproduce(experiment, names, options.seeds, how)
-    found = [each for each in clause_results(outcome) if each.results or not names]
+    found = [each for each in clause_results(outcome) if each.results or not names or each.name in names]
     _print(found, experiment.title)
     written = write_report(outcome, folder)
     made = evaluation(outcome)
@@ -151,22 +154,22 @@ def _evaluated(options: EvaluateOptions, laws: LawFiles) -> Experiment:
     """
     from sojourn.experiments import find_experiment
     from sojourn.experiments.evaluation import with_subject
-    from sojourn.experiments.own_queues import TABLES
+    from sojourn.experiments.own_queues import asked_tables
 
     experiment = find_experiment(options.name)
     kind = experiment.file.compares
-    given = {"--cc": options.cc, "--aqm": options.aqm, "--controller": options.controller}
+    given = {"--cc": options.cc, "--aqm": options.aqm, "--controller": options.controller, "--law": options.law}
     asked = [name for name, value in given.items() if value is not None]
-    fitting = ["--aqm"] if kind == "queue" else ["--cc", "--controller"]
+    fitting = SUBJECTS[kind]
     if len(asked) != 1 or asked[0] not in fitting:
         raise UserError.expected(
             f"evaluate {experiment.id}", f"a {kind}: {' or '.join(fitting)}", ", ".join(asked) or "none"
         )
-    if options.controller is not None:
+    if laws.laws:
         (name,) = laws.laws
-        return with_subject(experiment, name, {"cc": "external", "controller": name})
-    text = options.cc or options.aqm or ""
-    tables = TABLES[kind](text)
+        table = {"cc": "external", "controller": name} if laws.of_flows else {"aqm": "external", "law": name}
+        return with_subject(experiment, name, table, [name])
+    tables = asked_tables(experiment, options.cc or options.aqm or "")
     if len(tables) != 1:
         raise UserError.expected(asked[0], f"one {kind}", ", ".join(tables) or "none")
     ((label, table),) = tables.items()

@@ -78,10 +78,11 @@ def _check_quick(experiment: Experiment, grid: Grid) -> None:
 def _check_measures(experiment: Experiment, asked: Asked) -> None:
     """Checks the paths and traces of measures, and of the measures that these need."""
     names: dict[str, dict[str, list[str]]] = {}
-    queue = next(iter(experiment.queues), "")
+    first = next(iter(experiment.queues), "")
+    queues = {case.scenario: case.queue for grid in experiment.grids.values() for case in grid.cases()[::-1]}
     for scenario, name in dict.fromkeys(_with_needed(experiment, asked)):
         if scenario not in names:
-            names[scenario] = _names_in(experiment.scenario(Case(scenario, queue)).resolved())
+            names[scenario] = _names_in(experiment.scenario(Case(scenario, queues.get(scenario, first))).resolved())
         measure = experiment.measure(scenario, name)
         label = f"{experiment.main}: measures.{name}"
         for field, paths in (("path", measure.path.split(" + ")), ("share_of", measure.share_of)):

@@ -20,7 +20,9 @@ from sojourn.experiments.environment import environment
 from sojourn.experiments.families import Choice
 from sojourn.experiments.model import SUBJECT, Experiment
 from sojourn.experiments.outcome import ClaimResult, Outcome
+from sojourn.experiments.own_queues import possible
 from sojourn.experiments.schema.clauses import ClauseFile, Level
+from sojourn.experiments.subject import with_varied
 from sojourn.experiments.verdict import Target, Verdict
 
 FILE = "evaluation.json"
@@ -49,12 +51,14 @@ class ClauseResult:
     name: str
     clause: ClauseFile
     results: list[ClaimResult]
+    reason: str = ""
+    """Why the subject cannot be decided; empty if its clause is decided or not run."""
 
     @property
     def passed(self) -> Passed:
         """Passes if every requirement holds; fails if one does not."""
         verdicts = {each.verdict for each in self.results}
-        if self.clause.undecidable:
+        if self.clause.undecidable or (self.reason and Verdict.NOT_REPRODUCED not in verdicts):
             return Passed.NOT_DECIDABLE
         if len(self.results) < len(self.clause.requires) and Verdict.NOT_REPRODUCED not in verdicts:
             return Passed.NOT_RUN
@@ -68,8 +72,8 @@ class ClauseResult:
 
         It is the first part that does not hold, or the number of parts that hold.
         """
-        if self.clause.undecidable:
-            return self.clause.undecidable
+        if self.passed is Passed.NOT_DECIDABLE:
+            return self.clause.undecidable or self.reason
         parts = [part for each in self.results for part in each.parts]
         open_parts = [part for part in parts if not part.verdict.holds]
         if not open_parts:
@@ -84,25 +88,33 @@ def evaluations() -> list[Experiment]:
     return [each for each in find_experiments("studies") if each.clauses]
 
 
-def with_subject(experiment: Experiment, label: str, table: Mapping[str, Any]) -> Experiment:
+def with_subject(
+    experiment: Experiment, label: str, table: Mapping[str, Any], laws: Collection[str] = ()
+) -> Experiment:
     """The evaluation of a subject: a table as in a scenario, such as `{"cc": "bbr3"}`.
 
-    Raises `UserError` for an experiment without clauses or without a place for a subject.
+    Cases that cannot be run are named in a `Note`. `laws` are the names of laws in Python. Raises `UserError` for an
+    experiment without clauses or without a place for a subject.
     """
     if not experiment.clauses or SUBJECT not in experiment.queues:
         raise UserError.expected(str(experiment.main), f"clauses, and queues.{SUBJECT}", "an experiment without them")
     given = experiment.queues[SUBJECT]
     chosen = Choice(SUBJECT, label, given.title, dict(table), given.values)
-    return replace(experiment, queues=experiment.queues | {SUBJECT: chosen})
+    changed = replace(experiment, queues=experiment.queues | {SUBJECT: chosen})
+    return with_varied(replace(changed, grids=possible(changed, changed.grids, [SUBJECT], laws)))
 
 
 def clause_results(outcome: Outcome) -> list[ClauseResult]:
-    """Every clause of an outcome with the results for its requirements."""
+    """Every clause of an outcome with the results for its requirements; none without a subject."""
+    if not outcome.experiment.subject:
+        return []
     by_id = {each.claim.id: each for each in outcome.results}
     found = []
     for name, clause in outcome.experiment.clauses.items():
         prefix = claim_id(name, "")
-        found.append(ClauseResult(name, clause, [by_id[each] for each in by_id if each.startswith(prefix)]))
+        results = [by_id[each] for each in by_id if each.startswith(prefix)]
+        reasons = [outcome.undecidable[each] for each in outcome.undecidable if each.startswith(prefix)]
+        found.append(ClauseResult(name, clause, results, reasons[0] if reasons else ""))
     return found
 
 
@@ -140,8 +152,8 @@ def _entry(found: ClauseResult) -> dict[str, Any]:
         "level": clause.level,
         "verdict": str(found.passed),
     }
-    if clause.undecidable:
-        return entry | {"reason": clause.undecidable}
+    if found.passed is Passed.NOT_DECIDABLE:
+        entry["reason"] = found.why
     return entry | {"requirements": [_requirement(each) for each in found.results]}
 
 

@@ -36,6 +36,10 @@ class UnknownNameError(LookupError):
     """A name without a value here: a case that was not run, a value that was not published."""
 
 
+class UndecidableError(UnknownNameError):
+    """A value that this subject does not have; the message is the reason."""
+
+
 def _least(*values: Value) -> Value:
     result = values[0]
     for value in values[1:]:

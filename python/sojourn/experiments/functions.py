@@ -11,6 +11,9 @@
 | `reach(scenario, curve, x, measure)` | the y of a curve at an x; `measure` instead of y |
 | `design(name, quantity, "delay")` | a number of a design, with the dead time or (without the text) without it |
 | `fluid(name, quantity)` | a number of a fluid run at its end |
+| `least_varied`, `greatest_varied` of `(scenario, queue, measure)` | over the runs with other parameters |
+| `margin(scenario, queue, quantity)` | `gain` (factor), `phase` (degrees) or `delay` (s) of a queue's loop |
+| `listed(scenario, queue, file)` | the number of a queue's algorithm in a CSV file of the folder |
 
 A slope is the mean of the central differences over 1 to `steps` packets (default 1). The paper's own functions are in
 its `extra.py`.
@@ -33,6 +36,7 @@ from sojourn.experiments.expression import Functions, Value
 from sojourn.experiments.fluid_runs import at_end
 from sojourn.experiments.model import Case, Experiment
 from sojourn.experiments.outcome import Outcome, OutsideError
+from sojourn.experiments.subject import subject_functions
 
 Array = npt.NDArray[np.float64]
 MOST_STEPS = 1000
@@ -46,6 +50,7 @@ def all_functions(outcome: Outcome) -> Functions:
         **theory_functions(experiment),
         **family_functions(outcome),
         **curve_functions(outcome),
+        **subject_functions(outcome),
         **experiment.extra.functions,
     }
 

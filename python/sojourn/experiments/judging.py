@@ -13,7 +13,7 @@ from sojourn.core.errors import UserError
 from sojourn.core.stats import Estimate, estimate, share_of
 from sojourn.experiments.bounds import cannot_fail, range_of_part
 from sojourn.experiments.claims import Claim, ClaimReading, Part
-from sojourn.experiments.expression import Functions, UnknownNameError, Value, evaluate, terms
+from sojourn.experiments.expression import Functions, UndecidableError, UnknownNameError, Value, evaluate, terms
 from sojourn.experiments.functions import all_functions
 from sojourn.experiments.model import Case, Experiment
 from sojourn.experiments.multiplicity import holm
@@ -52,6 +52,9 @@ def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimRe
             ran = _ran(claim.parts, outcome, functions)
             parts = holm([_judge(part, outcome, functions, used) for part in ran])
             others = [_judge_reading(each, claim, outcome, functions, used) for each in claim.readings]
+    except UndecidableError as error:
+        outcome.undecidable[claim.id] = str(error)
+        return None
     except UnknownNameError:
         return None
     return ClaimResult(claim, parts, frozenset(used), tuple(others))

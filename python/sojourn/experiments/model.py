@@ -38,6 +38,14 @@ if TYPE_CHECKING:
 SUBJECT = "subject"
 """The entry of `queues` that an evaluation replaces by its subject."""
 
+NAMING = ("aqm", "cc", "name")
+"""The fields that name the algorithm of a queue, a controller or a start-up."""
+
+
+def algorithm(table: Mapping[str, Any]) -> str:
+    """The name of the algorithm of a queue, a controller or a start-up; "" for another table."""
+    return str(next((table[key] for key in NAMING if key in table), ""))
+
 
 @dataclass(frozen=True, order=True)
 class Case:
@@ -162,12 +170,13 @@ class Experiment:
     @property
     def title(self) -> str:
         """Its title, with the subject of an evaluation."""
-        return f"{self.file.title}: {self.subject}" if self.clauses else self.file.title
+        return f"{self.file.title}: {self.subject}" if self.subject else self.file.title
 
     @property
     def subject(self) -> str:
-        """The label of the evaluated controller or queue; "" without clauses."""
-        return self.queues[SUBJECT].label if self.clauses else ""
+        """The label of the evaluated controller or queue; "" without clauses, and if no grid has it."""
+        has_one = self.clauses and any(SUBJECT in each.queues for each in self.grids.values())
+        return self.queues[SUBJECT].label if has_one else ""
 
     @property
     def byline(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from sojourn.core.errors import UserError
 from sojourn.experiments.claims import Claim, Part
-from sojourn.experiments.expression import Value
+from sojourn.experiments.expression import UndecidableError, Value
 from sojourn.experiments.functions import all_functions, curve_functions, family_functions
 from sojourn.experiments.judging import in_claim, part_value
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.outcome import Array, Outcome, OutsideError
+from sojourn.experiments.subject import subject_functions
 
 
 class _Names(Outcome):
@@ -31,6 +32,10 @@ class _Names(Outcome):
         if formula := self.experiment.measure(case.scenario, measure).formula:
             self.computed(case, formula)
         return ones
+
+    def theory(self, case: Case, _compute: Callable[[], float], /) -> float:
+        self._taken.add(case)
+        return 1.0
 
 
 def cases_of(experiment: Experiment, claim: Claim) -> frozenset[Case]:
@@ -63,10 +68,11 @@ def _asked(experiment: Experiment, claim: Claim) -> tuple[frozenset[Case], list[
 
 def _cases(parts: Iterable[Part], names: _Names) -> list[frozenset[Case]]:
     """The cases of each part, without parts about excluded scenarios."""
-    functions = {**dict.fromkeys(all_functions(names), _one), **family_functions(names), **curve_functions(names)}
+    own = (family_functions, curve_functions, subject_functions)
+    functions = dict.fromkeys(all_functions(names), _one) | {k: f for each in own for k, f in each(names).items()}
     found = []
     for part in parts:
-        with suppress(OutsideError):
+        with suppress(OutsideError, UndecidableError):
             part_value(part, names, functions)
             found.append(names.taken())
         names.taken()

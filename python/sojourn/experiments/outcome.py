@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
@@ -202,6 +202,8 @@ class Outcome:
     results: list[ClaimResult] = field(default_factory=list)
     skipped: list[Claim] = field(default_factory=list)
     """Claims whose cases were not run."""
+    undecidable: dict[str, str] = field(default_factory=dict)
+    """Why the subject lacks the value of a claim, by the claim's name."""
     shortened: list[str] = field(default_factory=list)
     """Reductions of the paper's rerun, a line for each; empty for a whole rerun."""
     quick: bool = False
@@ -271,16 +273,25 @@ class Outcome:
 
     def values(self, case: Case, measure: str) -> Array:
         """A measure of one case, one value for each seed."""
-        self.check_within(case)
-        if case not in self.records:
-            raise (LeftOutError if case in self.left_out else UnknownNameError)(str(case))
-        self._taken.add(case)
+        self._need(case)
         if formula := self.experiment.measure(case.scenario, measure).formula:
             return self.computed(case, formula)
         if (case, measure) not in self._values:
             found = [self.experiment.value(case, measure, record) for record in self.records[case]]
             self._values[case, measure] = np.array(found)
         return self._values[case, measure].copy()
+
+    def _need(self, case: Case) -> None:
+        """Notes the use of a case. Raises `UnknownNameError` if it was not run."""
+        self.check_within(case)
+        if case not in self.records:
+            raise (LeftOutError if case in self.left_out else UnknownNameError)(str(case))
+        self._taken.add(case)
+
+    def theory(self, case: Case, compute: Callable[[], float], /) -> float:
+        """A number that is computed for a case without its records."""
+        self._need(case)
+        return compute()
 
     def computed(self, case: Case, formula: str) -> Array:
         """A formula of one case, one value for each seed.

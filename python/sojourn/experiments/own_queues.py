@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 from sojourn.compare.cases import controller_tables, queue_tables, start_up_tables
 from sojourn.core.errors import ScenarioError, UserError, note
 from sojourn.experiments.families import Choice
-from sojourn.experiments.model import Case, Experiment, Grid
+from sojourn.experiments.model import Case, Experiment, Grid, algorithm
 
 NOT_HERE = ("external", "linux")
 """Disciplines that need a law of the caller or a kernel."""
@@ -21,12 +23,7 @@ def with_queues(experiment: Experiment, asked: str) -> Experiment:
     `asked` has the form of `compare`, such as `codel,red(min=5,max=15)`. A case that can't be run is skipped with a
     `Note`. Raises `UserError` for a queue that does not exist, has no such parameter, or can be run in no scenario.
     """
-    what = experiment.file.compares
-    tables = TABLES[what](asked)
-    for label, table in tables.items():
-        name = table.get("aqm", table.get("cc", table.get("name")))
-        if name in NOT_HERE:
-            raise UserError(f'queues "{label}": expected a {what} of the simulator, got {name}')
+    tables = asked_tables(experiment, asked)
     reference = experiment.file.reference_queue
     own = [label for label in tables if label != reference]
     if not own:
@@ -37,16 +34,34 @@ def with_queues(experiment: Experiment, asked: str) -> Experiment:
     choices = {label: Choice(label, label, "", tables[label]) for label in own}
     changed = replace(experiment, queues=experiment.queues | choices)
     grids = {name: each if each.fixed else replace(each, queues=names) for name, each in experiment.grids.items()}
-    return replace(changed, grids=_possible(changed, grids, own))
+    return replace(changed, grids=possible(changed, grids, own))
 
 
-def _possible(experiment: Experiment, grids: dict[str, Grid], own: list[str]) -> dict[str, Grid]:
-    """The grids without the cases that can't be run."""
+def asked_tables(experiment: Experiment, asked: str) -> dict[str, dict[str, Any]]:
+    """The tables of what the experiment compares, by label.
+
+    Raises `UserError` for one of another host.
+    """
+    what = experiment.file.compares
+    tables = TABLES[what](asked)
+    for label, table in tables.items():
+        if (name := algorithm(table)) in NOT_HERE:
+            raise UserError(f'queues "{label}": expected a {what} of the simulator, got {name}')
+    return tables
+
+
+def possible(
+    experiment: Experiment, grids: Mapping[str, Grid], own: Collection[str], laws: Collection[str] = ()
+) -> dict[str, Grid]:
+    """The grids without the cases that can't be run; a `Note` names each with its reason.
+
+    `laws` are the names of laws in Python. Raises `UserError` if a queue in `own` can be run in no case.
+    """
     why: dict[Case, str] = {}
     cases = dict.fromkeys(case for grid in grids.values() for case in grid.cases())
     for case in cases:
         try:
-            experiment.scenario(case).canonical()
+            experiment.scenario(case).canonical(laws or None)
         except ScenarioError as error:
             places = experiment.scenarios[case.scenario].queue_at or experiment.file.queue_at
             why[case] = str(error).rpartition(places[0])[2].lstrip(".: ")
@@ -55,5 +70,5 @@ def _possible(experiment: Experiment, grids: dict[str, Grid], own: list[str]) ->
         if of_queue and all(case in why for case in of_queue):
             raise UserError(f'queues "{label}": {why[of_queue[0]]}')
     for case, reason in why.items():
-        note(f"not run: {case.queue} in {case.scenario}: {reason}")
+        note(f"not run: {experiment.queues[case.queue].label} in {case.scenario}: {reason}")
     return {name: replace(grid, refused=frozenset(why)) for name, grid in grids.items()}

@@ -112,7 +112,12 @@ def began(values: Array, value: float) -> Array:
     return found
 
 
-COLUMNS: Functions = {"began": began}
+def rise(values: Array) -> Array:
+    """The difference of each sample from the one before; 0 for the first."""
+    return np.diff(values, prepend=values[:1])
+
+
+COLUMNS: Functions = {"began": began, "rise": rise}
 """The functions of columns, in addition to those of `expression.py`."""
 
 
@@ -254,6 +259,32 @@ def longest_below(times: Array, values: Array, reading: Reading) -> float:
     return longest * step
 
 
+def synchronization(times: Array, flows: Array, reading: Reading) -> float:
+    """The mean share of all flows that lose in one event of `span` seconds (rfc7928#2.4).
+
+    An event begins with the first loss after the last event. `than` is the number of flows. It is 0 without losses.
+    """
+    order = np.argsort(times, kind="stable")
+    events: list[set[float]] = []
+    begin = -np.inf
+    for at, flow in zip(times[order], flows[order], strict=True):
+        if at - begin > reading.span:
+            events.append(set())
+            begin = at
+        events[-1].add(flow)
+    return sum(map(len, events)) / (len(events) * reading.than) if events else 0.0
+
+
+def accumulates(times: Array, values: Array, reading: Reading) -> float:
+    """Seconds until the sum of values times their step is `than`; NaN if never.
+
+    They count from the begin of the counted time. The values are rates over steps that begin at their times.
+    """
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    reached = np.flatnonzero(np.cumsum(values) * step >= reading.than)
+    return float(times[reached[0]] - times[0]) + step if len(reached) else float("nan")
+
+
 def _some(pick: Callable[[Array], float]) -> Take:
     return lambda _t, values, _r: float(pick(values)) if len(values) else float("nan")
 
@@ -280,6 +311,8 @@ TAKES: dict[str, Take] = {
     "first-above": lambda t, v, r: _first(t, v >= r.than),
     "first-below": lambda t, v, r: _first(t, v < r.than),
     "longest-below": longest_below,
+    "synchronization": synchronization,
+    "accumulates": accumulates,
     "nth-fall": _nth_fall,
     "fall-variation": _fall_variation,
     "yields": yields,

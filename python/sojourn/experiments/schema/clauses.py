@@ -64,6 +64,11 @@ class ClauseFile(FileModel):
     """The scenarios that `--quick` runs, as patterns (default: all)."""
     quick_set: Parameters = {}
     """Fields of the scenario file that `--quick` changes."""
+    vary_subject: list[float] = []
+    """Factors for the numbers among the subject's parameters.
+
+    Each number times each factor is a setting of its own, in which the subject is also run.
+    """
     requires: list[Requirement] = []
     """Its requirements; all must hold."""
     figures: list[FigureSpec] = []
