@@ -1,4 +1,4 @@
-"""Fits a path of `python/sojourn/paths/library/` to traces of a link.
+"""Fits a path of `crates/scenario/library/` to traces of a link.
 
 Usage: `python scripts/fit_path.py --every 100 FILE...` prints the tables `statistics` and `rate` of the path's file.
 The files are pieces of one measurement, in a format of the link key `trace`. `--handover 15000` fits a link whose

@@ -214,6 +214,12 @@ def run_hosts(
 def trace_summary(path: str, form: str | None, steps: int) -> tuple[str, Array]:
     """What a file with a link's trace has, as JSON, and its mean rate in bit/s in each of `steps` equal parts."""
 
+def path_library() -> str:
+    """The library of paths as JSON: for each name the tables of its file."""
+
+def path_trace(name: str, link: str, duration_ms: int, seed: int) -> list[tuple[int, int, int, float]]:
+    """The trace of a path in a run: for each row its span in ns, rate in bit/s, delay in ns, and share of losses."""
+
 def capture_segments(path: str, source: str, destination: str) -> tuple[int, dict[str, Array]]:
     """The segments of a TCP connection in a capture, in the order of time.
 

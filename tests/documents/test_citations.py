@@ -19,7 +19,7 @@ def test_every_cited_work_is_known() -> None:
     invented = re.findall(
         r'^id *= "([a-z-]+-\d+)"', (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE
     )
-    paths = [path.stem for path in (ROOT / "python" / "sojourn" / "paths" / "library").glob("*.toml")]
+    paths = [path.stem for path in (ROOT / "crates" / "scenario" / "library").glob("*.toml")]
     known = {*citations.references(), *invented, *paths}
     unknown = [
         f"{each.path}:{each.line}: {each.work} is neither in docs/references.md nor a folder of papers/"

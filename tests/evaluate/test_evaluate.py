@@ -162,8 +162,8 @@ def test_two_clauses_cannot_define_one_name(small, capsys):
 
 
 def test_the_clause_of_the_page_can_be_added(small):
-    text = PAGE.read_text(encoding="utf-8")
-    clause = re.search(r"```toml\n# studies/rfc9743/clauses/(\w+)\.toml\n(.*?)```", text, re.DOTALL)
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    clause = re.search(r"<!-- file: studies/rfc9743/clauses/(\w+)\.toml -->\n```toml\n(.*?)```", text, re.DOTALL)
     assert clause
     (small / "clauses" / f"{clause[1]}.toml").write_text(clause[2])
     assert evaluate(small, clause[1], "--cc", "cubic", "--seeds", "1") == 0

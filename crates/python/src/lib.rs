@@ -379,6 +379,8 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(beginnings, module)?)?;
     module.add_function(wrap_pyfunction!(is_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_summary, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::path_library, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::path_trace, module)?)?;
     module.add_function(wrap_pyfunction!(judge::judge_log, module)?)?;
     module.add_function(wrap_pyfunction!(judge::judged_controllers, module)?)?;
     module.add_class::<harness::Dumbbell>()?;

@@ -1,4 +1,4 @@
-//! Link trace files, for `sojourn trace show`.
+//! Link trace files and the library of paths, for `sojourn trace`.
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -6,7 +6,8 @@ use serde_json::json;
 use sojourn_link::trace::{LinkTrace, Row, Service};
 use sojourn_scenario::read_trace;
 use sojourn_scenario::written::TraceFormat;
-use sojourn_units::Time;
+use sojourn_scenario::written::library::{NAMES, PATHS};
+use sojourn_units::{Duration, Time};
 use std::path::PathBuf;
 
 /// The summary of a trace file as JSON, and its mean rate in bit/s in `steps` equal parts.
@@ -59,4 +60,32 @@ fn means(rows: &LinkTrace, steps: u32) -> Vec<f64> {
         (rows.capacity_before(last) - rows.capacity_before(from)) as f64 / (until.since(from).as_nanos().max(1)) as f64
     };
     (0..steps).map(mean).collect()
+}
+
+/// The library of paths as JSON: for each name the tables of its file.
+#[pyfunction]
+pub fn path_library() -> PyResult<String> {
+    let entries = NAMES.iter().zip(PATHS.iter()).map(|(name, path)| Ok((name.to_string(), serde_json::to_value(path)?)));
+    let library = entries.collect::<Result<serde_json::Map<_, _>, serde_json::Error>>();
+    library.map(|library| serde_json::Value::from(library).to_string()).map_err(crate::refused)
+}
+
+/// A row of a trace: span in ns, rate in bit/s, delay in ns, share of packets lost.
+type PathRow = (u64, u64, u64, f64);
+
+/// The trace of the link called `link` in a run of `duration_ms` with this seed.
+/// The last row ends with the run. It is empty for a path whose rate is constant, and for an unknown name.
+#[pyfunction]
+pub fn path_trace(name: &str, link: &str, duration_ms: u64, seed: u64) -> Vec<PathRow> {
+    let found = NAMES.iter().position(|known| *known == name).and_then(|at| PATHS[at].process());
+    let duration = Duration::from_millis(duration_ms);
+    let mut left = duration.as_nanos();
+    let rows = found.iter().flat_map(|process| process.trace(duration, seed, link).rows().collect::<Vec<_>>());
+    rows.map(|row| {
+        let span = row.span.as_nanos().min(left);
+        left -= span;
+        (span, row.service, row.delay.as_nanos(), f64::from(row.loss) * 1e-9)
+    })
+    .take_while(|row| row.0 > 0)
+    .collect()
 }

@@ -56,7 +56,7 @@ impl Checked {
     fn draws_nothing_until(&self) -> Option<Duration> {
         let draws =
             self.links.iter().any(|link| !link.impairments.is_empty() || link.trace.as_ref().is_some_and(|trace| trace.rows.has_loss()));
-        if draws || self.groups.iter().any(|group| group.traffic.opens_connections() || group.draws_links()) {
+        if draws || !self.processes.is_empty() || self.groups.iter().any(|group| group.traffic.opens_connections() || group.draws_links()) {
             return None;
         }
         let first = |group: &Group| {

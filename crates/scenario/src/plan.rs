@@ -1,8 +1,9 @@
 //! The plan of one run: every link and every flow with its values.
 //! The simulator is built from it.
 
-use crate::check::{Checked, Trace};
+use crate::check::{Checked, LinkProcess, Trace};
 use crate::quantity::{Quantity, Varying};
+use crate::trace_file::hashed;
 use crate::written::{Access, PathChoice};
 use sojourn_aqm::{Classification, DualFilter, Rule};
 pub use sojourn_spec::flow::Flow;
@@ -156,6 +157,10 @@ impl Checked {
             groups: Vec::new(),
             trace: self.trace.clone(),
         };
+        for LinkProcess { link, process } in &self.processes {
+            let link = &mut plan.links[*link as usize];
+            link.trace = Some(hashed(process.trace(self.duration, seed, &link.name)));
+        }
         for group in &self.groups {
             let (first, first_link) = (plan.flows.len() as u32, plan.access_links.len() as u32);
             let sides = usize::from(group.access.is_some()) + usize::from(group.egress.is_some());

@@ -8,6 +8,7 @@ mod errors;
 mod impairments;
 mod keys;
 mod large;
+mod library;
 mod lints;
 mod malformed;
 mod set_values;

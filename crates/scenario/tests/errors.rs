@@ -101,7 +101,7 @@ fn a_number_or_a_wrong_unit_for_a_quantity() {
 
 #[test]
 fn keys_and_names_that_nobody_knows() {
-    let keys = "name, from, to, rate, trace, delay, queue, duplex, back, overhead, medium, changes, impairments";
+    let keys = "name, from, to, rate, trace, path, delay, queue, duplex, back, overhead, medium, changes, impairments";
     let old = "delay = \"10 ms\"\nq";
     let expected = format!("links.up: expected one of {keys}, got key \"dealy\"; did you mean \"delay\"?");
     says(old, "dealy = \"10 ms\"\nq", "dealy", &expected);

@@ -67,6 +67,16 @@ fn a_watched_run_has_the_fingerprint_of_any_other() {
 }
 
 #[test]
+fn a_run_has_the_path_of_the_library_that_its_link_names() {
+    let scenario = SCENARIO.replace("rate = \"10 Mbit/s\"", "path = \"lte-verizon-2012\"");
+    let (found, _) = ask(json!({ "ask": "run", "toml": scenario, "file": "page.toml", "seed": 5, "watch": "wire" }));
+    let link = &found["record"]["links"][0];
+    assert_eq!(link["rate_bps"], 5_028_000);
+    let plan = Document::from_toml("page.toml", &scenario).unwrap().check().unwrap().plan(5);
+    assert_eq!(link["trace_sha256"].as_str(), plan.links[0].trace.as_ref().map(|trace| &*trace.sha256));
+}
+
+#[test]
 fn a_run_has_the_warnings_of_its_scenario() {
     let warned = |toml: &str| ask(json!({ "ask": "run", "toml": toml })).0["warnings"].clone();
     assert_eq!(warned(SCENARIO), json!([]));

@@ -31,7 +31,7 @@ KINDS = {
     "measures": "measures, by part of the record",
     "plots": "what can be plotted, in `plot --kind` and by other commands",
     "figures": "kinds of figures of an experiment, in `figures.kind`",
-    "paths": "measured links, for `sojourn trace make --path`",
+    "paths": "access links with the statistics of their sources, for `path` of a link",
     "papers": "papers to reproduce",
     "studies": "studies of this project, for `sojourn study`",
 }

@@ -80,14 +80,14 @@ def make(
         str | None,
         typer.Option(
             "--path",
-            help="A measured link instead of --kind, --every, --low and --high: sojourn list paths.",
+            help="A path of the library instead of --kind, --every, --low and --high: sojourn list paths.",
             autocompletion=lambda: list(library.names()),
         ),
     ] = None,
 ) -> None:
     """Generates a trace of random rates.
 
-    The rates follow a Markov chain, a random walk, a model of satellites in low orbit, or a measured link.
+    The rates follow a Markov chain, a random walk, a model of satellites in low orbit, or a path of the library.
     """
     check_file(file, "file")
     if path is not None:
@@ -117,8 +117,9 @@ def _trace_of_path(ctx: typer.Context, name: str, duration: str, seed: int) -> I
         if given is not None and given.name == "COMMANDLINE":
             raise UserError.expected(f"--{key}", "no such option beside --path", ctx.params[key])
     total = _milliseconds("--duration", duration)
-    if total // found.every_ms > MOST_VALUES:
-        raise UserError.expected("--duration", f"at most {MOST_VALUES:,} values of {found.every_ms} ms", duration)
+    every_ms = found.varying.every_ms if found.varying else total
+    if total // every_ms > MOST_VALUES:
+        raise UserError.expected("--duration", f"at most {MOST_VALUES:,} values of {every_ms} ms", duration)
     return trace(found, total, seed)
 
 

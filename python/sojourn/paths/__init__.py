@@ -1,20 +1,20 @@
-"""The library of paths: statistics of measured access links, and traces made from them.
+"""The library of paths: access links with the statistics of their sources.
 
-Each path is a file of `library/`. It names the measurements, their license, their statistics and the fitted memory.
-The files contain figures computed from the measurements, no part of the measurements.
+A link of a scenario uses one by its name: `path = "lte-verizon-2012"`. The engine has the files of the library and
+draws the traces.
 """
 
 from __future__ import annotations
 
-import tomllib
+import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sojourn import _sojourn
 from sojourn.core.errors import UserError
 
 Array = npt.NDArray[np.float64]
@@ -22,13 +22,13 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Source:
-    """The measurements behind a path."""
+    """The measurements or the document behind a path."""
 
     work: str  # a key of docs/references.md
-    data: str  # which part of the data set
+    data: str  # which part of the data set or document
     license: str
     measured: str
-    seconds: float
+    seconds: float | None = None  # none for documents
 
 
 @dataclass(frozen=True)
@@ -82,24 +82,34 @@ class Handover:
 
     period_ms: int
     outage_ms: int
+    loss: float = 0.0  # of the packets in the window of a change
+
+
+@dataclass(frozen=True)
+class Varying:
+    """The random process of a path's rate and delay."""
+
+    every_ms: int  # of the windows in which rates were counted
+    cv: float  # coefficient of variation, outages and handovers included
+    rate_mbps: Quantity  # without outages and handovers
+    correlation_s: float | None = None  # lag at which the autocorrelation of the normal scores falls below 1/e
+    delay_ms: Quantity | None = None  # on top of half of `rtt_ms`, one way
+    outages: Outages | None = None
+    handover: Handover | None = None
 
 
 @dataclass(frozen=True)
 class Path:
-    """An access link: the statistics of its measurements, and a model with these statistics."""
+    """An access link: the statistics of its source, and a model with these statistics."""
 
     name: str
     summary: str
     source: Source
-    every_ms: int  # of the windows in which rates were counted
     mean_mbps: float  # outages and handovers included
-    cv: float  # coefficient of variation, outages and handovers included
-    correlation_s: float  # lag at which the autocorrelation of the normal scores falls below 1/e
-    rate_mbps: Quantity  # without outages and handovers
-    delay_ms: Quantity | None = None  # on top of half of `rtt_ms`, one way
-    outages: Outages | None = None
-    handover: Handover | None = None
+    varying: Varying | None = None  # none: the rate is constant
     rtt_ms: float | None = None
+    overhead: str | None = None
+    impairments: tuple[dict[str, Any], ...] = ()
 
 
 def names() -> list[str]:
@@ -120,32 +130,31 @@ def find(name: str) -> Path:
 
 @cache
 def _library() -> dict[str, Path]:
-    found = (each for each in (files(__name__) / "library").iterdir() if each.name.endswith(".toml"))
-    return {
-        name: _path(name, tomllib.loads(each.read_text(encoding="utf-8")))
-        for each in found
-        for name in [each.name.removesuffix(".toml")]
-    }
+    return {name: _path(name, table) for name, table in json.loads(_sojourn.path_library()).items()}
 
 
 def _path(name: str, table: dict[str, Any]) -> Path:
-    """A path from its file. An unknown or missing key is a `TypeError`."""
-    statistics = dict(table.pop("statistics"))
-    return Path(
-        name=name,
-        source=Source(**table.pop("source")),
-        rate_mbps=_quantity(statistics.pop("rate_mbps"), table.pop("rate")),
-        delay_ms=_quantity(statistics.pop("delay_ms"), table.pop("delay")) if "delay" in table else None,
-        outages=Outages(**statistics.pop("outages")) if "outages" in statistics else None,
-        handover=Handover(**statistics.pop("handover")) if "handover" in statistics else None,
-        **statistics,
-        **table,
-    )
+    """A path from its file."""
+    statistics, rate, delay = table.pop("statistics"), table.pop("rate", None), table.pop("delay", None)
+    source, mean = Source(**table.pop("source")), statistics.pop("mean_mbps")
+    varying = None if rate is None else _varying(statistics, rate, delay)
+    return Path(name, source=source, mean_mbps=mean, varying=varying, **table)
+
+
+def _varying(statistics: dict[str, Any], rate: dict[str, Any], delay: dict[str, Any] | None) -> Varying:
+    parts: dict[str, Any] = {
+        "rate_mbps": _quantity(statistics.pop("rate_mbps"), rate),
+        "delay_ms": _quantity(statistics.pop("delay_ms"), delay) if delay else None,
+        "outages": Outages(**statistics.pop("outages")) if "outages" in statistics else None,
+        "handover": Handover(**statistics.pop("handover")) if "handover" in statistics else None,
+    }
+    return Varying(**parts, **statistics)
 
 
 def _quantity(percentiles: dict[str, float], model: dict[str, Any]) -> Quantity:
     memory = tuple(Memory(**each) for each in model.get("memory", []))
-    return Quantity({float(key[1:]): value for key, value in percentiles.items()}, memory, model.get("slot_share", 0.0))
+    values = dict(sorted((float(key[1:]), value) for key, value in percentiles.items()))
+    return Quantity(values, memory, model.get("slot_share", 0.0))
 
 
 def entries() -> list[dict[str, Any]]:
@@ -154,17 +163,15 @@ def entries() -> list[dict[str, Any]]:
 
 
 def _entry(path: Path) -> dict[str, Any]:
-    source, rate = path.source, path.rate_mbps.percentiles
+    source = path.source
     rows = {
         "mean rate": f"{path.mean_mbps:g} Mbit/s",
-        "coefficient of variation": f"{path.cv:g}",
-        **{f"{level:g} % of the rates below": f"{rate[level]:g} Mbit/s" for level in (5, 50, 95)},
-        "correlation time": f"{path.correlation_s:g} s",
-        "outages": f"{path.outages.share:.2%} of the time, {path.outages.seconds:g} s each" if path.outages else "none",
+        **(_figures(path.varying) if path.varying else {}),
+        "round trip": f"{path.rtt_ms:g} ms without load" if path.rtt_ms else "not measured",
+        **({"overhead": path.overhead} if path.overhead else {}),
+        **{f"impairment {number}": _impairment(each) for number, each in enumerate(path.impairments, 1)},
     }
-    if path.handover:
-        rows["handovers"] = f"every {path.handover.period_ms / 1e3:g} s, {path.handover.outage_ms} ms without service"
-    rows["round trip"] = f"{path.rtt_ms:g} ms without load" if path.rtt_ms else "not measured"
+    windows = f" in windows of {path.varying.every_ms} ms" if path.varying else ""
     return {
         "name": path.name,
         "summary": path.summary,
@@ -172,7 +179,32 @@ def _entry(path: Path) -> dict[str, Any]:
         "parameters": [{"name": key, "default": value} for key, value in rows.items()],
         "notes": [
             f"source: {source.work} in docs/references.md: {source.data}",
-            f"measured: {source.measured}, {source.seconds:g} s in windows of {path.every_ms} ms",
-            f"license of the measurements: {source.license}; the library has statistics of them alone",
+            f"measured: {source.measured}, {source.seconds:g} s{windows}"
+            if source.seconds
+            else f"chosen: {source.measured}",
+            f"license of the source: {source.license}; the library has figures of it alone",
         ],
     }
+
+
+def _figures(varying: Varying) -> dict[str, str]:
+    """The statistics of a rate that varies."""
+    rate, outages, handover = varying.rate_mbps.percentiles, varying.outages, varying.handover
+    delay = varying.delay_ms.percentiles if varying.delay_ms else {}
+    found = {
+        "coefficient of variation": f"{varying.cv:g}",
+        **{f"{level:g} % of the rates below": f"{rate[level]:g} Mbit/s" for level in (5, 50, 95) if level in rate},
+        "correlation time": f"{varying.correlation_s:g} s" if varying.correlation_s else "none",
+        **{f"{level:g} % of the delays below": f"{delay[level]:g} ms" for level in (50, 90, 99) if level in delay},
+        "outages": f"{outages.share:.2%} of the time, {outages.seconds:g} s each" if outages else "none",
+    }
+    if handover:
+        losses = f", {handover.loss:.2%} lost in the window" if handover.loss else ""
+        found["handovers"] = f"every {handover.period_ms / 1e3:g} s, {handover.outage_ms} ms without service{losses}"
+    return found
+
+
+def _impairment(impairment: dict[str, Any]) -> str:
+    """An impairment in one line."""
+    keys = ", ".join(f"{key} {value}" for key, value in impairment.items() if key not in ("kind", "place"))
+    return f"{impairment['kind']}: {keys}"

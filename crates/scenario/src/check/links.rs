@@ -2,10 +2,11 @@
 
 use super::classes::disciplines;
 use super::media::{self, Media};
-use super::name;
+use super::{LinkProcess, name};
 use crate::error::Error;
 use crate::path::element;
 use crate::trace_file::read_trace;
+use crate::written::library::{self, PathName};
 use crate::written::{self, Back, Change, Impairment, Scenario};
 use sojourn_link::ImpairmentConfig;
 use sojourn_spec::link::{DelayChange, Link, RateChange, Trace};
@@ -23,6 +24,8 @@ pub(super) struct Network {
     pub links: Vec<Link>,
     /// The field of each link in the file.
     pub fields: Vec<String>,
+    /// The processes of links with a path whose rate varies.
+    pub processes: Vec<LinkProcess>,
 }
 
 impl Network {
@@ -50,7 +53,7 @@ pub(super) fn check(scenario: &Scenario, packet: u32, folder: &Path) -> Result<N
     if links.is_empty() {
         return Err(Error::got("links", "none", "at least one link"));
     }
-    let mut network = Network { nodes: Vec::new(), by_name: HashMap::new(), links: Vec::new(), fields: Vec::new() };
+    let mut network = Network { nodes: Vec::new(), by_name: HashMap::new(), links: Vec::new(), fields: Vec::new(), processes: Vec::new() };
     let mut names = HashSet::new();
     for (i, link) in links.iter().enumerate() {
         let label = label(link);
@@ -69,12 +72,17 @@ pub(super) fn check(scenario: &Scenario, packet: u32, folder: &Path) -> Result<N
             })
         };
         let ends = (node(&link.from), node(&link.to));
-        for (n, made) in directed(link, label, ends, &Place { field: &field, packet, folder, media: &media })?.into_iter().enumerate() {
+        for (n, Directed { link: made, path }) in
+            directed(link, label, ends, &Place { field: &field, packet, folder, media: &media })?.into_iter().enumerate()
+        {
             if !names.insert(made.name.clone()) {
                 let got = format!("\"{}\"", made.name);
                 return Err(Error::got(format!("links[{i}].name"), got, "a name that no other link has"));
             }
             network.fields.push(if n == 0 || link.back.is_none() { field.clone() } else { format!("{field}.back") });
+            network
+                .processes
+                .extend(path.and_then(library::Path::process).map(|process| LinkProcess { link: network.links.len() as u32, process }));
             network.links.push(made);
         }
     }
@@ -104,29 +112,39 @@ struct Place<'a> {
     media: &'a Media,
 }
 
+/// A link, and its path if it has one.
+struct Directed {
+    link: Link,
+    path: Option<&'static library::Path>,
+}
+
 /// The links of a table: one, or both directions of a duplex link.
-fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: &Place<'_>) -> Result<Vec<Link>, Error> {
+fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: &Place<'_>) -> Result<Vec<Directed>, Error> {
     let Place { field, folder, media, .. } = *place;
-    let one = |back: &Back, field: &str, name: String, (from, to)| -> Result<Link, Error> {
+    let one = |back: &Back, field: &str, name: String, (from, to)| -> Result<Directed, Error> {
+        let path = path(back, field)?;
         let delay = back.delay.unwrap_or_default();
         range::time("delay", delay).map_err(|error| Error::parameter(field, error))?;
+        let delay = delay + path.map_or(Duration::ZERO, library::Path::propagation);
         let trace = trace(back, field, folder)?;
-        let sends = trace.as_ref().map(|trace| trace.rows.mean_rate()).or(back.rate);
+        let sends = trace.as_ref().map(|trace| trace.rows.mean_rate()).or(path.map(library::Path::mean_rate)).or(back.rate);
         sends.map_or(Ok(()), |rate| range::rate("rate", rate)).map_err(|error| Error::parameter(field, error))?;
         let queue = queue(back.queue.as_ref(), &Place { field, ..*place }, sends, delay)?;
         changes(&back.changes, field, sends)?;
         let at = |change: &Change| Time::ZERO + change.at;
         let rate_changes = back.changes.iter().filter_map(|change| Some(RateChange { at: at(change), rate: change.rate? })).collect();
         let delay_changes = back.changes.iter().filter_map(|change| Some(DelayChange { at: at(change), delay: change.delay? })).collect();
-        let impairments = impairments(&back.impairments, field)?;
-        let overhead = overhead(back.overhead, field, sends)?;
+        let mut impairments = impairments(&back.impairments, field)?;
+        impairments.extend(path.iter().flat_map(|path| &path.impairments).map(|impairment| impairment.0.clone()));
+        let overhead = overhead(back.overhead.or(path.and_then(|path| path.overhead)), field, sends)?;
         let medium = media.of(back.medium.as_deref(), field, sends)?;
         let made = Link { rate_changes, delay_changes, trace, overhead, impairments, medium, ..Link::default() };
-        Ok(Link { name, from, to, rate: sends, delay, queue, ..made })
+        Ok(Directed { link: Link { name, from, to, rate: sends, delay, queue, ..made }, path })
     };
     let forward = Back {
         rate: link.rate,
         trace: link.trace.clone(),
+        path: link.path,
         delay: Some(link.delay),
         queue: link.queue.clone(),
         overhead: link.overhead,
@@ -141,21 +159,38 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
             return Err(Error::got(format!("{field}.back"), "a table for a link in one direction", "duplex = true with it"));
         }
         (None, true) => {
-            let Back { rate, trace, delay, overhead, medium, .. } = forward;
-            let back = Back { rate, trace, delay, overhead, medium, ..Back::default() };
+            let Back { rate, trace, path, delay, overhead, medium, .. } = forward;
+            let back = Back { rate, trace, path, delay, overhead, medium, ..Back::default() };
             made.push(one(&back, field, back_name, (to, from))?);
         }
         (Some(back), true) => {
-            let own = back.rate.is_some() || back.trace.is_some();
-            let (rate, trace) = if own { (back.rate, back.trace.clone()) } else { (link.rate, link.trace.clone()) };
-            let (delay, overhead) = (back.delay.or(forward.delay), back.overhead.or(forward.overhead));
+            let own = back.rate.is_some() || back.trace.is_some() || back.path.is_some();
+            let Back { rate, trace, path, .. } = if own { back.clone() } else { forward.clone() };
+            // A path adds its delay itself. Without one, the delay is that of the first link with its path.
+            let of_first = link.path.filter(|_| path.is_none()).map(PathName::path);
+            let whole = link.delay + of_first.map_or(Duration::ZERO, library::Path::propagation);
+            let delay = back.delay.or(Some(whole));
+            let overhead = back.overhead.or(forward.overhead).or(of_first.and_then(|path| path.overhead));
             let medium = back.medium.clone().or(forward.medium);
-            let back = Back { rate, trace, delay, overhead, medium, ..back.clone() };
+            let back = Back { rate, trace, path, delay, overhead, medium, ..back.clone() };
             made.push(one(&back, &format!("{field}.back"), back_name, (to, from))?);
         }
         (None, false) => {}
     }
     Ok(made)
+}
+
+/// The path of a link, if it has one.
+fn path(link: &Back, field: &str) -> Result<Option<&'static library::Path>, Error> {
+    let Some(name) = link.path else { return Ok(None) };
+    if link.rate.is_some() || link.trace.is_some() {
+        let problem = "expected a path, a rate or a trace, got two; --set can't leave one out: delete it in the file";
+        return Err(Error::new(format!("{field}.path"), problem));
+    }
+    if !link.changes.is_empty() {
+        return Err(Error::got(format!("{field}.changes"), "changes of a link with a path", "a rate with them"));
+    }
+    Ok(Some(name.path()))
 }
 
 /// Reads the trace of a link, if it has one.

@@ -18,6 +18,7 @@ use crate::error::{Error, is_shown};
 use crate::quantity::Varying;
 use crate::written::{Access, Host, PathChoice, Reroute, Scenario};
 use serde::Serialize;
+use sojourn_link::Process;
 use sojourn_spec::link::Link;
 use sojourn_spec::paths::Paths;
 use sojourn_spec::queue::classes::Dscp;
@@ -48,10 +49,22 @@ pub struct Checked {
     pub nodes: Vec<String>,
     /// The links. The reverse link of a duplex link directly follows it.
     pub links: Vec<Link>,
+    /// The random processes of links whose path varies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<LinkProcess>,
     /// The groups of flows.
     pub groups: Vec<Group>,
     /// The time series to store.
     pub trace: Trace,
+}
+
+/// The process that draws the trace of a link.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct LinkProcess {
+    /// The link.
+    pub link: u32,
+    /// The process.
+    pub process: Process,
 }
 
 /// A group of flows with the same settings.
@@ -198,8 +211,8 @@ pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, 
     if name.trim().is_empty() || !name.chars().all(is_shown) {
         return Err(Error::got("name", format_args!("{name:?}"), "a name in one line"));
     }
-    let links::Network { nodes, links, .. } = network;
-    Ok(Checked { name, seed: scenario.seed, duration, warmup, packet, host: scenario.host, nodes, links, groups, trace })
+    let links::Network { nodes, links, processes, .. } = network;
+    Ok(Checked { name, seed: scenario.seed, duration, warmup, packet, host: scenario.host, nodes, links, processes, groups, trace })
 }
 
 /// Checks that a name can be a step of a path and a part of `group/0`.

@@ -82,7 +82,7 @@ pub fn parse_trace(text: &mut dyn Read, format: TraceFormat) -> Result<Trace, Er
 }
 
 /// A trace with the hash of its content.
-fn hashed(rows: LinkTrace) -> Trace {
+pub(crate) fn hashed(rows: LinkTrace) -> Trace {
     let mut hash = Sha256::new();
     rows.content(|piece| hash.update(piece));
     Trace { sha256: hexadecimal(&hash.finalize()).into(), rows: Arc::new(rows) }

@@ -1,11 +1,13 @@
 //! The scenario as written: one struct per table of the file. Unknown keys are errors.
 
 mod impairment;
+pub mod library;
 mod link_trace;
 mod paths;
 mod traffic;
 
 pub use impairment::Impairment;
+pub use library::PathName;
 pub use link_trace::{LinkTrace, TraceFormat};
 pub use paths::{PathChoice, Reroute};
 pub use sojourn_spec::medium::Medium;
@@ -95,7 +97,11 @@ pub struct Link {
     /// A trace file of the link's capacity over time, instead of a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<LinkTrace>,
-    /// Its propagation delay; default "0 s".
+    /// A path of the library instead of a rate, such as "lte-verizon-2012".
+    /// It has a rate, and possibly delays, losses and other impairments. Each seed draws its rates over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathName>,
+    /// Its propagation delay, on top of its path's; default "0 s".
     #[serde(default)]
     pub delay: Duration,
     /// Its queue; default: droptail with 1000 packets.
@@ -107,7 +113,7 @@ pub struct Link {
     /// Settings of the reverse link that differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Back>,
-    /// Link-layer overhead per packet, in both directions; default: none.
+    /// Link-layer overhead per packet, in both directions; default: that of its path, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<AnyOverhead>,
     /// The name of the medium that it shares with other links; default: none.
@@ -126,13 +132,16 @@ pub struct Link {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Back {
-    /// Its transmission rate; default: the rate or the trace of the first link.
+    /// Its transmission rate; default: the rate, the trace or the path of the first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// A trace file of the link's capacity over time, instead of a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<LinkTrace>,
-    /// Its propagation delay; default: that of the first link.
+    /// A path of the library instead of a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathName>,
+    /// Its propagation delay, on top of its path's; default: that of the first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
     /// Its queue; default: droptail with 1000 packets.
