@@ -19,6 +19,7 @@ from sojourn.core.extras import MissingExtraError
 from sojourn.core.ranges import Range
 from sojourn.core.record import Record
 from sojourn.core.record_schema import Measure
+from sojourn.core.responsiveness import Responsiveness, responsiveness
 from sojourn.core.scenario import Scenario
 from sojourn.core.scenario_files import load, loads
 from sojourn.core.stats import Estimate, estimate, jain, paired
@@ -45,6 +46,7 @@ __all__ = [
     "Range",
     "RayExecutor",
     "Record",
+    "Responsiveness",
     "Sample",
     "Scenario",
     "ScenarioError",
@@ -61,6 +63,7 @@ __all__ = [
     "loads",
     "make_plan",
     "paired",
+    "responsiveness",
     "run",
     "run_many",
     "sweep",
