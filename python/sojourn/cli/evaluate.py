@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STYLES = {"passes": "green", "fails": "red", "undecided": "cyan"}
 """The terminal color of each verdict on a clause."""
-SUBJECTS = {"queue": ["--aqm", "--law"], "controller": ["--cc", "--controller"]}
+SUBJECTS = {"queue": ["--aqm", "--law"], "controller": ["--cc", "--controller"], "start-up": ["--start-up"]}
 """The options that name a subject, by what an evaluation compares."""
 
 
@@ -68,6 +68,14 @@ class EvaluateOptions(CacheOptions):
     aqm: Annotated[
         str | None,
         typer.Option("--aqm", help="The queue discipline to evaluate, such as codel.", autocompletion=values.queues),
+    ] = None
+    start_up: Annotated[
+        str | None,
+        typer.Option(
+            "--start-up",
+            help="The start-up to evaluate, such as search.",
+            autocompletion=values.start_ups,
+        ),
     ] = None
     controller: Annotated[
         str | None, typer.Option("--controller", help="A controller in Python to evaluate: FILE.py:Class.")
@@ -158,7 +166,8 @@ def _evaluated(options: EvaluateOptions, laws: LawFiles) -> Experiment:
 
     experiment = find_experiment(options.name)
     kind = experiment.file.compares
-    given = {"--cc": options.cc, "--aqm": options.aqm, "--controller": options.controller, "--law": options.law}
+    named = {"--cc": options.cc, "--aqm": options.aqm, "--start-up": options.start_up}
+    given = named | {"--controller": options.controller, "--law": options.law}
     asked = [name for name, value in given.items() if value is not None]
     fitting = SUBJECTS[kind]
     if len(asked) != 1 or asked[0] not in fitting:
@@ -169,7 +178,7 @@ def _evaluated(options: EvaluateOptions, laws: LawFiles) -> Experiment:
         (name,) = laws.laws
         table = {"cc": "external", "controller": name} if laws.of_flows else {"aqm": "external", "law": name}
         return with_subject(experiment, name, table, [name])
-    tables = asked_tables(experiment, options.cc or options.aqm or "")
+    tables = asked_tables(experiment, given[asked[0]] or "")
     if len(tables) != 1:
         raise UserError.expected(asked[0], f"one {kind}", ", ".join(tables) or "none")
     ((label, table),) = tables.items()

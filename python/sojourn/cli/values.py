@@ -47,6 +47,7 @@ def lists_of(known: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
 
 queues = lists_of(lambda: names("aqm"))
 controllers = lists_of(lambda: names("cc"))
+start_ups = lists_of(lambda: names("start-up"))
 distributions = lists_of(lambda: DISTRIBUTIONS)
 
 
