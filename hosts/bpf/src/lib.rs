@@ -1,5 +1,7 @@
 //! The laws of the BPF programs, compiled as ordinary C.
 
+pub mod queue;
+
 use sojourn_cc::Ack;
 use std::ffi::c_void;
 

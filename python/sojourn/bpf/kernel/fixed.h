@@ -50,6 +50,14 @@ INLINE u64 divide(u64 a, u64 b)
 	return (whole << 32) + (rest / b << 16) + (((rest % b) << 16) + b / 2) / b;
 }
 
+/* a / b as a Q32 number, for larger numbers with fewer digits. b is below 2^60, and a / b below 2^32. */
+INLINE u64 share(u64 a, u64 b)
+{
+	int shift = b >> 47 ? 12 : 0;
+
+	return divide(a >> shift, b >> shift);
+}
+
 /* a moved towards b by a Q32 part of the distance. Both are below 2^62. */
 INLINE s64 towards(s64 a, s64 b, u64 part)
 {

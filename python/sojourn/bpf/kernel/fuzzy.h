@@ -77,14 +77,6 @@ INLINE u64 error_term(u64 queuing, u64 target, u64 peak)
 	return 5 * ONE - 5 * divide(queuing - target, peak - target);
 }
 
-/* The distance a of a breakpoint as a Q32 part of the distance b between two. */
-INLINE u64 share(u64 a, u64 b)
-{
-	int shift = b >> 47 ? 12 : 0;
-
-	return divide(a >> shift, b >> shift);
-}
-
 /* The trend between the terms 0 and 10, as a Q32 number, and whether it is beyond the normal ones. Both are in 2^-16 ns. */
 INLINE u64 trend_term(const struct rules *rules, s64 trend, int *is_reset)
 {

@@ -59,7 +59,40 @@ struct rate_sample {
 	u32 prior_in_flight;
 };
 
+struct qdisc_skb_head {
+	u32 qlen;
+};
+
+struct gnet_stats_queue {
+	u32 backlog;
+};
+
+struct Qdisc {
+	struct qdisc_skb_head q;
+	struct gnet_stats_queue qstats;
+};
+
+struct net_device {
+	struct Qdisc *qdisc;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+};
+
 #pragma clang attribute pop
+
+/* The context of a program at a device. */
+struct __sk_buff {
+	u32 len;
+	u32 before_wire_len[39];
+	u32 wire_len;
+	u32 gso_segs;
+};
+
+struct bpf_timer {
+	u64 opaque[2];
+} __attribute__((aligned(8)));
 
 /* The operations of a congestion control. Only those are here that a program sets. */
 struct tcp_congestion_ops {
