@@ -154,6 +154,11 @@ class Path3:
                     each.close()
         listener.close()
 
+    def use_ecn(self, used: bool) -> None:
+        """Switches ECN of new connections on or off."""
+        for name in (self.sender, self.receiver):
+            run("ip", "netns", "exec", name, "sysctl", "-qw", f"net.ipv4.tcp_ecn={int(used)}")
+
     def close(self) -> None:
         """Removes all that was made."""
         self.ended.set()
@@ -173,6 +178,7 @@ class Moment:
     rtt_ms: float
     cwnd: int
     acked: int
+    retransmissions: int
 
 
 @dataclass
@@ -183,7 +189,6 @@ class Transfer:
     controller: str
     duration_s: float
     start_s: float = 0.0
-    ecn: bool = False
     moments: list[Moment] = field(default_factory=list)
 
     def start(self) -> threading.Thread:
@@ -206,8 +211,9 @@ class Transfer:
 
     def _look(self, connection: socket.socket, now: float) -> None:
         info = connection.getsockopt(socket.IPPROTO_TCP, TCP_INFO, 232)
-        rtt, cwnd, acked = (struct.unpack_from(form, info, at)[0] for form, at in (("I", 68), ("I", 80), ("Q", 120)))
-        self.moments.append(Moment(now, rtt / 1000, cwnd, acked))
+        places = (("I", 68), ("I", 80), ("Q", 120), ("I", 100))
+        rtt, cwnd, acked, retransmissions = (struct.unpack_from(form, info, at)[0] for form, at in places)
+        self.moments.append(Moment(now, rtt / 1000, cwnd, acked, retransmissions))
 
     def within(self, start_s: float, end_s: float) -> list[Moment]:
         """The moments between two times."""

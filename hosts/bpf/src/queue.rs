@@ -76,7 +76,8 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// A queue at its start. `params` are the fields of the law's `struct law_params`; missing ones at the end are 0.
+    /// A queue at its start.
+    /// `params` are the fields of the law's `struct law_params`; missing ones at the end are 0.
     ///
     /// # Panics
     /// There are more parameters than the law has.

@@ -1,4 +1,5 @@
-//! A million random intervals through each law in C and through the engine's, with packets at their gates.
+//! A million random intervals through each law in C and through the engine's.
+//! Packets arrive at the gates of both.
 
 use sojourn_aqm::algorithms::{cpc, fuzzy_red, led, pd, pi};
 use sojourn_aqm::{Aqm, ArrivalVerdict, Backlog, DualClass, Ecn, Link, PacketView};
@@ -24,7 +25,8 @@ fn queue_fields(interval: Duration, in_bytes: bool) -> [u64; 3] {
     [interval.as_nanos(), if in_bytes { MEAN.into() } else { 0 }, 0]
 }
 
-/// Replays the same intervals and packets through both. Returns the largest difference and the mean probability.
+/// Replays the same intervals and packets through both.
+/// Returns the largest difference and the mean probability.
 fn replay(mut exact: impl Aqm, law: QueueLaw, params: Vec<u64>, target: f64) -> (f64, f64) {
     let mut fixed = Queue::new(law, params);
     let (mut random, mut draws, mut twin) = (Stream::named(1, "load"), Stream::named(2, "draws"), Stream::named(2, "draws"));
@@ -44,7 +46,11 @@ fn replay(mut exact: impl Aqm, law: QueueLaw, params: Vec<u64>, target: f64) -> 
             let signals = exact.on_enqueue(&packet, &backlog, &mut draws) == ArrivalVerdict::Signal;
             let draw = twin.unit();
             let same = fixed.signals(size.into(), packets.into(), (draw * 2f64.powi(32)) as u32) == signals;
-            assert!(same || (draw - fixed.probability as f64 / 2f64.powi(32)).abs() < TOLERANCE, "step {step}: a packet of {size} bytes at {}", fixed.probability);
+            assert!(
+                same || (draw - fixed.probability as f64 / 2f64.powi(32)).abs() < TOLERANCE,
+                "step {step}: a packet of {size} bytes at {}",
+                fixed.probability
+            );
             sample.arrived_packets += 1;
             sample.arrived_bytes += u64::from(size);
         }

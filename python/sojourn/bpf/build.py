@@ -71,7 +71,19 @@ def compile_program(source: str, macros: Mapping[str, str], folder: Path) -> Pat
     file = folder / Path(source).with_suffix(".o").name
     defined = [f"-D{name}={value}" for name, value in macros.items()]
     # Without -g there are no types, which the loader needs. It moves accesses to the places of fields in this kernel.
-    options = ["-O2", "-g", "-target", "bpf", "-Wall", *defined, "-c", str(SOURCES / source), "-o", str(file)]
+    options = [
+        "-O2",
+        "-g",
+        "-target",
+        "bpf",
+        "-mcpu=v3",
+        "-Wall",
+        *defined,
+        "-c",
+        str(SOURCES / source),
+        "-o",
+        str(file),
+    ]
     done = subprocess.run([compiler() or "clang", *options], capture_output=True, text=True, errors="replace")
     if done.returncode:
         told = [line for line in done.stderr.splitlines() if "error:" in line] or ["clang failed"]

@@ -113,6 +113,14 @@ class Program:
         """Loads all programs and maps into the kernel."""
         self.number("bpf_object__load", self.object)
 
+    def attach_egress(self, program: str, device: int) -> int:
+        """Attaches a loaded program to the egress of a device, and returns the link.
+
+        The kernel detaches it when the link is closed.
+        """
+        found = self.pointer("bpf_object__find_program_by_name", self.object, program.encode())
+        return self.number("bpf_link_create", self.number("bpf_program__fd", found), device, BPF_TCX_EGRESS, None)
+
     def register(self, operations: str) -> int:
         """Registers the operations in a loaded map of this name, and returns the link.
 
