@@ -60,9 +60,28 @@ fn persistent_congestion_leaves_two_packets_and_reduces_the_threshold_once() {
     let mut reno = driver("reno");
     let now = rounds(&mut reno, 0, 2);
     reno.on_sent(at(now), 1200);
+    // Probes are in flight.
+    (0..5).for_each(|n| reno.on_sent(at(now + 890 + n), 1200));
     reno.on_lost(at(now + 900), at(now), 1200);
     reno.on_persistent_congestion(at(now + 900));
     assert_eq!((reno.window(), reno.ssthresh()), (2400, Some(24_000)));
+}
+
+#[test]
+fn counted_marks_are_one_mark_for_a_controller_that_does_not_count_them() {
+    let marked = |name: &str| {
+        let mut driver = driver(name);
+        let now = rounds(&mut driver, 0, 2);
+        for n in 0..2 {
+            driver.on_sent(at(now + n), 1200);
+            driver.on_ack(at(now + 50 + n), at(now + n), 1200);
+            driver.on_acks_end(at(now + 50 + n), round_trip(), 3, false);
+        }
+        driver.window()
+    };
+    // The first ACK adds a packet and halves the window; the second one is of the same round trip.
+    assert_eq!(marked("reno"), 49_200 / 2);
+    assert!(marked("prague") > 40_000, "{}", marked("prague"));
 }
 
 #[test]

@@ -185,8 +185,8 @@ impl Driver {
     }
 
     /// All packets that an ACK acknowledges were reported.
-    /// `marked` of them are newly reported as marked, if the transport counts marks. `app_limited` says that the application
-    /// and not the window limited the sender.
+    /// `marked` of them are newly reported as marked, if the transport counts marks. Controllers that do not count them take them for
+    /// one mark. `app_limited` says that the application and not the window limited the sender.
     pub fn on_acks_end(&mut self, now: Time, rtt: RoundTrip, marked: u64, app_limited: bool) {
         let batch = core::mem::take(&mut self.batch);
         let Some(newest) = batch.newest else { return };
@@ -236,6 +236,9 @@ impl Driver {
             snd_max: self.flight.sent_bytes(),
             marked: marked as f64,
         });
+        if marked > 0 && !Feedback::CountsIfAsked.counts_for(needs.ecn) {
+            self.reduce(now, newest.at, Signal::Mark);
+        }
     }
 
     /// Packets of `bytes` bytes in all are lost; the newest of them was sent at `sent`.
@@ -260,6 +263,7 @@ impl Driver {
     }
 
     /// All packets over a long time were lost (rfc9002#7.6). Losses are reported before.
+    /// The window is then two packets, or what a controller with a model of the path wants.
     pub fn on_persistent_congestion(&mut self, now: Time) {
         if let Some(before) = self.before.take() {
             self.controller = before;
@@ -267,7 +271,9 @@ impl Driver {
         self.recovery = Some(now);
         self.after_timeout = true;
         self.controller.on_rto(now, self.controller.cwnd());
-        self.controller.on_event(&Event::RtoRestart { in_flight: self.flight.bytes() as f64 / self.packet });
+        let has_model = self.controller.needs().rate_samples;
+        let in_flight = if has_model { self.flight.bytes() as f64 / self.packet } else { 1.0 };
+        self.controller.on_event(&Event::RtoRestart { in_flight });
     }
 
     /// The losses that caused the last reduction were spurious: the packets arrived late.
