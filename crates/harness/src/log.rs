@@ -63,6 +63,9 @@ pub type Changes = BTreeMap<String, Vec<(Duration, u64)>>;
 pub struct Log {
     /// The packets of foreign flows, in the order in which the harness learned of them.
     pub packets: Vec<PacketEvent>,
+    /// Bytes of headers in each data packet of a flow.
+    /// They are the [headers](crate::Endpoint::headers) of its sender.
+    pub headers: BTreeMap<String, usize>,
     /// The congestion windows of foreign flows in bytes, at each change.
     pub windows: Changes,
     /// The pacing rates of foreign flows in bit/s, at each change.

@@ -88,8 +88,9 @@ impl<'a> Harness<'a> {
     /// A host that nobody supplies, an endpoint that breaks a rule, or an error of the engine.
     pub fn run(mut self) -> Result<Run, Error> {
         let run = ForeignRun::new(&self.scenario, self.seed)?;
-        let connections = self.connect(&run)?;
+        let mut connections = self.connect(&run)?;
         let end = run.plan().duration;
+        let headers = connections.values_mut().map(|connection| (connection.name.to_string(), connection.headers(Side::Sender))).collect();
         let mut running = Running {
             run,
             end,
@@ -99,7 +100,7 @@ impl<'a> Harness<'a> {
             held: BTreeSet::new(),
             behind: Vec::new(),
             timers: BTreeSet::new(),
-            log: Log::default(),
+            log: Log { headers, ..Log::default() },
         };
         running.advance()?;
         running.finish()

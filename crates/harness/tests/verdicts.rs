@@ -30,7 +30,7 @@ fn a_sender_with_the_rules_of_a_scalable_controller_passes_all_of_its_trials() {
 
 #[test]
 fn a_planted_fault_fails_the_trial_of_its_rule() {
-    let faults: [(Law, Fault, &str); 31] = [
+    let faults: [(Law, Fault, &str); 32] = [
         (Law::Reno, Fault::StartsWithHundred, "initial_window"),
         (Law::Reno, Fault::GrowsTwofold, "slow_start_growth"),
         (Law::Reno, Fault::ExceedsTheWindow, "flight_within_window"),
@@ -50,6 +50,7 @@ fn a_planted_fault_fails_the_trial_of_its_rule() {
         (Law::Reno, Fault::SlowsEarly, "hystart_threshold"),
         (Law::Cubic, Fault::StaysSlow, "hystart_resume"),
         (Law::Cubic, Fault::SlowsForEver, "hystart_end"),
+        (Law::Reno, Fault::SlowsByFewSamples, "hystart_samples"),
         (Law::Cubic, Fault::ConvergesTheWindow, "cubic_decrease"),
         (Law::Cubic, Fault::JumpsToTheLastWindow, "cubic_concave"),
         (Law::Cubic, Fault::StaysAtTheLastWindow, "cubic_convex"),
@@ -71,7 +72,7 @@ fn a_planted_fault_fails_the_trial_of_its_rule() {
 
 #[test]
 fn the_rules_of_hystart_do_not_apply_to_a_start_that_ignores_the_rtt() {
-    for name in ["hystart_growth", "hystart_threshold", "hystart_resume", "hystart_end"] {
+    for name in ["hystart_growth", "hystart_threshold", "hystart_resume", "hystart_end", "hystart_samples"] {
         let judged = trials::one(name, Law::Reno, &model(Law::Reno, Some(Fault::IgnoresTheRtt))).unwrap();
         assert!(matches!(judged.verdict, Verdict::NotApplicable(_)), "{name}: {judged}");
     }

@@ -2,6 +2,7 @@
 //!
 //! A sender whose growth ignores the round-trip time has no such start, so the rules do not apply to it.
 
+use super::recovery::scheduled;
 use super::view::View;
 use super::{Law, Trial, Verdict, wide};
 use std::time::Duration;
@@ -58,6 +59,18 @@ pub(super) const TRIALS: &[Trial] = &[
         script: |harness| harness,
         steps: &[],
         judge: |view, _| end(view),
+    },
+    Trial {
+        name: "hystart_samples",
+        rule: "rfc9406#4.2, a round with fewer than 8 samples does not slow the start",
+        laws: LAWS,
+        network: || {
+            let rates = "{ at = \"0 s\", rate = \"300 kbit/s\" }, { at = \"900 ms\", rate = \"100 Mbit/s\" }";
+            scheduled("100 ms", rates, "1000 B").duration("2 s").change("250 ms", RISE).change("1250 ms", r#"delay = "90 ms""#)
+        },
+        script: |harness| harness,
+        steps: &[],
+        judge: |view, _| samples(view),
     },
 ];
 
@@ -122,6 +135,20 @@ fn end(view: &View<'_>) -> Verdict {
     }
     match growth(view, 1400, 1700) {
         Some(part) if part > AVOIDANCE => broken(1400, format!("expected congestion avoidance, got a growth of {part:.2}")),
+        _ => Verdict::Pass(1),
+    }
+}
+
+/// While the RTT rises first, the application sends four packets a round.
+/// Before it rises again, it sends as many as the window allows.
+fn samples(view: &View<'_>) -> Verdict {
+    if let Err(verdict) = slowed(view, 1480) {
+        return verdict;
+    }
+    match growth(view, 1100, 1220) {
+        Some(part) if part < SLOW_START => {
+            broken(1100, format!("expected slow start after rounds with four samples, got a growth of {part:.2}"))
+        }
         _ => Verdict::Pass(1),
     }
 }

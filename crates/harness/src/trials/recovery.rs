@@ -99,7 +99,7 @@ pub(super) const TRIALS: &[Trial] = &[
         name: "app_limited",
         rule: "rfc9002#7.8, the window does not grow while the sender does not use half of it",
         laws: CLASSIC,
-        network: || scheduled("{ at = \"0 s\", rate = \"1 Mbit/s\" }", "1000 B").duration("5 s"),
+        network: || scheduled("40 ms", "{ at = \"0 s\", rate = \"1 Mbit/s\" }", "1000 B").duration("5 s"),
         script: |harness| harness,
         steps: &[],
         judge: |view, _| app_limited(view),
@@ -138,7 +138,7 @@ pub(super) const TRIALS: &[Trial] = &[
         network: || {
             let rates =
                 "{ at = \"0 s\", rate = \"5 Mbit/s\" }, { at = \"1500 ms\", silent = true }, { at = \"3500 ms\", rate = \"5 Mbit/s\" }";
-            scheduled(rates, "60 kB").duration("5 s")
+            scheduled("40 ms", rates, "60 kB").duration("5 s")
         },
         script: |harness| harness,
         steps: &[],
@@ -173,9 +173,9 @@ fn outage(harness: Harness<'_>) -> Harness<'_> {
 }
 
 /// The wide path with an application whose rate changes.
-fn scheduled(rates: &str, size: &str) -> Dumbbell {
+pub(super) fn scheduled(rtt: &str, rates: &str, size: &str) -> Dumbbell {
     let traffic = format!("host = {HOST:?}\ntraffic = {{ kind = \"schedule\", size = {size:?}, rates = [{rates}] }}");
-    Dumbbell::new("200 Mbit/s", "40 ms").limit("20000 packets").with_flow("trial", &traffic)
+    Dumbbell::new("200 Mbit/s", rtt).limit("20000 packets").with_flow("trial", &traffic)
 }
 
 /// The factor of a controller's window at a congestion event (rfc5681#3.2, rfc9438#4.6).

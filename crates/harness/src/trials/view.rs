@@ -48,6 +48,8 @@ pub(super) struct View<'a> {
     pub bandwidths: &'a [(Duration, u64)],
     pub data: Vec<Data>,
     congestion: Option<&'a [(Duration, u64)]>,
+    /// Bytes of headers in a data packet.
+    pub headers: u64,
     /// The largest payload in bytes.
     pub mss: u64,
     /// The time of the last event.
@@ -56,10 +58,11 @@ pub(super) struct View<'a> {
 
 impl<'a> View<'a> {
     pub fn new(log: &'a Log, flow: &str) -> Self {
+        let headers = log.headers.get(flow).copied().unwrap_or(HEADERS) as u64;
         let mut data = BTreeMap::new();
         let mut acks = BTreeMap::new();
         for packet in log.packets.iter().filter(|packet| &*packet.flow == flow) {
-            let size = u64::from(packet.size).saturating_sub(HEADERS as u64);
+            let size = u64::from(packet.size).saturating_sub(headers);
             match (packet.back, packet.kind) {
                 (false, PacketKind::Sent) => {
                     let sent = Data { sent: packet.at, arrived: None, dropped: None, acked: None, size, marked: false, ecn: packet.ecn };
@@ -89,7 +92,7 @@ impl<'a> View<'a> {
         let congestion = log.congestion_events.get(flow).map(Vec::as_slice);
         let mss = data.iter().map(|data| data.size).max().unwrap_or(0);
         let end = log.packets.last().map_or(Duration::ZERO, |packet| packet.at);
-        View { windows, pacing_rates, bandwidths, data, congestion, mss, end }
+        View { windows, pacing_rates, bandwidths, data, congestion, headers, mss, end }
     }
 
     /// The window at a time, after all changes at that time; 0 before the first.
@@ -110,7 +113,7 @@ impl<'a> View<'a> {
     /// Bytes of data on the wire that arrived from one time to another.
     pub fn arrived_between(&self, from: Duration, until: Duration) -> u64 {
         let arrived = self.data.iter().filter(|data| data.arrived.is_some_and(|at| (from..until).contains(&at)));
-        arrived.map(|data| data.size + HEADERS as u64).sum()
+        arrived.map(|data| data.size + self.headers).sum()
     }
 
     /// Bytes of data that were sent and neither acknowledged nor dropped.
@@ -190,5 +193,28 @@ fn acknowledge(data: &mut [Data], acks: &[(Duration, Duration)]) {
         let Some(arrived) = data.arrived else { continue };
         let first = earliest[acks.partition_point(|ack| ack.0 < arrived)];
         data.acked = (first < Duration::MAX).then_some(first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::PacketEvent;
+
+    #[test]
+    fn a_payload_is_a_packet_without_the_headers_of_its_endpoint() {
+        let packet = PacketEvent {
+            at: Duration::ZERO,
+            flow: "f/0".into(),
+            back: false,
+            number: 1,
+            size: 1500,
+            ecn: Ecn::NotEct,
+            kind: PacketKind::Sent,
+        };
+        let mut log = Log { packets: vec![packet], ..Log::default() };
+        assert_eq!(View::new(&log, "f/0").mss, 1472);
+        log.headers.insert("f/0".into(), 20);
+        assert_eq!(View::new(&log, "f/0").mss, 1480);
     }
 }

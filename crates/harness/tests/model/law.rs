@@ -37,6 +37,7 @@ pub enum Fault {
     SlowsEarly,
     StaysSlow,
     SlowsForEver,
+    SlowsByFewSamples,
     IgnoresTheRtt,
 }
 
@@ -68,7 +69,8 @@ impl Start {
         (self.samples, self.least) = (self.samples + 1, self.least.min(now - sent));
         let [low, high] = [4, 16].map(Duration::from_millis);
         let eighth = if fault == Some(Fault::SlowsEarly) { low } else { (self.last_least / 8).clamp(low, high) };
-        if self.samples < 8 || self.last_least == Duration::MAX || fault == Some(Fault::IgnoresTheRtt) {
+        let few = if fault == Some(Fault::SlowsByFewSamples) { 1 } else { 8 };
+        if self.samples < few || self.last_least == Duration::MAX || fault == Some(Fault::IgnoresTheRtt) {
             return false;
         }
         match self.conservative {
@@ -140,16 +142,20 @@ impl Windows {
         if self.law == Law::Reno { 0.5 } else { 0.7 }
     }
 
+    /// A sample of the RTT, also of a sender that the application limits.
+    pub fn on_sample(&mut self, now: Duration, sent: Duration) {
+        if self.cwnd < self.ssthresh && self.law != Law::Scalable && self.start.on_sample(now, sent, self.fault) {
+            (self.ssthresh, self.epoch) = (self.cwnd, now);
+            (self.w_max, self.w_est, self.k) = (self.cwnd / PACKET, self.cwnd / PACKET, 0.0);
+        }
+    }
+
     /// A packet that was sent at `sent` is acknowledged.
     pub fn grow(&mut self, now: Duration, sent: Duration, rtt: Duration) {
         if self.events > 0 && sent <= self.epoch {
             return;
         }
         if self.cwnd < self.ssthresh {
-            if self.law != Law::Scalable && self.start.on_sample(now, sent, self.fault) {
-                (self.ssthresh, self.epoch) = (self.cwnd, now);
-                (self.w_max, self.w_est, self.k) = (self.cwnd / PACKET, self.cwnd / PACKET, 0.0);
-            }
             let conservative = if self.has(Fault::SlowsToHalf) { 0.5 } else { 0.25 };
             let factor = if self.start.conservative.is_some() { conservative } else { 1.0 };
             self.cwnd += factor * PACKET * if self.has(Fault::GrowsTwofold) { 2.0 } else { 1.0 };

@@ -165,6 +165,7 @@ impl Endpoint for Sender {
         for &(number, sent) in &acked {
             self.flying.remove(&number);
             self.rtt = if number == 0 { now - sent } else { self.rtt.min(now - sent) };
+            self.windows.on_sample(now, sent);
             if limited || self.has(Fault::GrowsUnused) {
                 self.windows.grow(now, sent, self.rtt);
             }

@@ -1,7 +1,6 @@
 //! The phases of BBR, derived from its pacing rate and its estimate of the bandwidth.
 
 use super::path::{PATH_RATE, ROUND_TRIP};
-use crate::endpoint::HEADERS;
 use crate::trials::Broken;
 use crate::trials::view::View;
 use std::fmt;
@@ -61,7 +60,7 @@ impl Phases {
             return None;
         }
         // Senders that tell no bandwidth are held to the rate of the path.
-        let rate = PATH_RATE * view.mss as f64 / (view.mss as f64 + HEADERS as f64);
+        let rate = PATH_RATE * view.mss as f64 / (view.mss + view.headers) as f64;
         let gain = |at, pace| pace as f64 / MARGIN / Some(view.bandwidth_at(at)).filter(|told| *told > 0).map_or(rate, |told| told as f64);
         let end = startup_end(view.pacing_rates).unwrap_or(view.end);
         let mut spans = vec![Span { phase: Phase::Startup, from: Duration::ZERO, until: end, gain: f64::NAN }];
