@@ -81,7 +81,9 @@ fn counts_of(subject: &Subject) -> &'static [f64] {
 fn replay(subject: &Subject, config: &CcConfig, events: &[Event], abc_limit: f64) -> Judgement {
     let mut replay = Replay::new(subject, config.clone());
     replay.last_ack.abc_limit = abc_limit;
-    for event in events {
+    for (number, event) in events.iter().enumerate() {
+        let ends = |next: &Event| next.at <= event.at && matches!(next.action, Action::Recovered);
+        replay.ends_recovery = !subject.linux && events.get(number + 1).is_some_and(ends);
         replay.handle(event);
     }
     replay.close();
@@ -111,6 +113,8 @@ struct Replay<'a> {
     recovery_start: Option<Time>,
     /// Whether losses are being repaired (TCP).
     in_recovery: bool,
+    /// Whether this ACK ends TCP's recovery. It is then a first one after it (rfc6582#3.2), while Linux counts it as a last one of it.
+    ends_recovery: bool,
     /// The windows before the last reduction.
     undo: Window,
     adopt: bool,
@@ -144,6 +148,7 @@ impl<'a> Replay<'a> {
             flight: None,
             recovery_start: None,
             in_recovery: false,
+            ends_recovery: false,
             undo: NO_WINDOW,
             adopt: false,
             reached: false,
@@ -211,7 +216,8 @@ impl<'a> Replay<'a> {
 
     fn ack(&mut self, acked: &Acked) {
         let segments = acked.bytes as f64 / f64::from(self.mss);
-        let in_recovery = self.of_recovery(acked.sent);
+        let repairs = self.of_recovery(acked.sent);
+        let in_recovery = repairs && !self.ends_recovery;
         self.acked += acked.bytes as f64;
         let in_flight = acked.in_flight as f64 / f64::from(self.mss);
         let ack = Ack {
@@ -239,7 +245,7 @@ impl<'a> Replay<'a> {
         self.interval.crossed |= reached || self.reached;
         self.reached = reached;
         self.interval.acked += segments;
-        self.interval.count(segments, in_recovery, acked.limit);
+        self.interval.count(segments, repairs, acked.limit);
         if self.ours().cwnd >= self.ours().ssthresh {
             self.epoch.rounded += 1;
         }

@@ -421,6 +421,59 @@ fn tcp_reduces_its_threshold_once_in_a_recovery() {
     assert_eq!(log(15_000, false), [Cause::ReducedAgain]);
 }
 
+/// A TCP log of an H-TCP sender. The ACK that ends each recovery has a larger RTT, which counts if the recovery is over.
+fn repaired(is_over: bool) -> Vec<Event> {
+    let entry = REGISTRY.iter().find(|entry| entry.name == "htcp").unwrap();
+    let mut htcp = (entry.default)().build(Start::new(200.0, 200.0)).unwrap();
+    let (mut now, mut log) = (Time::ZERO, Vec::new());
+    let mut act = |htcp: &mut AnyController, packets: u32, rtt: u64, in_recovery: bool| {
+        now += Duration::from_millis(1);
+        let (acked, rtt, in_flight) = (f64::from(packets), Duration::from_millis(rtt), htcp.cwnd());
+        htcp.on_ack(&Ack {
+            now,
+            acked,
+            advanced: acked,
+            rtt: Some(rtt),
+            srtt: rtt,
+            in_flight,
+            in_recovery,
+            open: !in_recovery,
+            ..Ack::ONE
+        });
+        let flying = (in_flight * 1000.0) as u64;
+        let limit = Limit::Window;
+        let bytes = u64::from(packets) * 1000;
+        (now, Action::Acked(Acked { bytes, rtt: Some(rtt), srtt: rtt, in_flight: flying, limit, ..Acked::default() }))
+    };
+    let window = |htcp: &AnyController| {
+        let bytes = |segments: f64| (segments * 1000.0).round() as u64;
+        Action::Window { cwnd: bytes(htcp.cwnd()), ssthresh: Some(bytes(htcp.ssthresh())) }
+    };
+    log.push((Time::ZERO, window(&htcp)));
+    for _ in 0..4 {
+        for _ in 0..100 {
+            let acked = act(&mut htcp, 1, 60, false);
+            log.extend([acked, (acked.0, window(&htcp))]);
+        }
+        let at = log.last().unwrap().0;
+        htcp.on_congestion(&CongestionEvent { now: at, window: htcp.cwnd(), signal: Signal::Loss });
+        log.extend([(at, Action::Lost { sent: None, persistent: false, in_flight: None }), (at, window(&htcp))]);
+        log.push(act(&mut htcp, 1, 60, true));
+        let last = act(&mut htcp, 10, 79, !is_over);
+        let ssthresh = htcp.ssthresh();
+        htcp.on_event(&EndpointEvent::IdleRestart(Window { cwnd: ssthresh, ssthresh }));
+        log.extend([last, (last.0, Action::Recovered), (last.0, window(&htcp))]);
+    }
+    log.into_iter().map(|(at, action)| Event { at, action }).collect()
+}
+
+#[test]
+fn the_ack_that_ends_a_recovery_of_tcp_comes_after_it() {
+    let found = |is_over: bool| judge(&Subject::tcp("htcp", 1000), &repaired(is_over)).unwrap().divergences;
+    assert_eq!(found(true), []);
+    assert!(!found(false).is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
