@@ -18,7 +18,8 @@ pub struct SojournAcks {
     pub srtt_ns: u64,
     /// The minimum RTT in nanoseconds; 0 before the first sample.
     pub rtt_min_ns: u64,
-    /// Packets that are newly reported as marked, if the transport counts marks; else 0.
+    /// Packets that are newly reported as marked, if the transport counts marks; else 0. A controller that does not count them takes
+    /// them for one mark.
     pub marked: u64,
     /// Whether the application, and not the window, limited the sender.
     pub app_limited: bool,
@@ -113,6 +114,26 @@ pub unsafe extern "C" fn sojourn_cc_on_persistent_congestion(controller: *mut So
     unsafe { &mut *controller }.0.on_persistent_congestion(time(now_ns));
 }
 
+/// Reports that the losses of the last reduction were spurious: their packets arrived late. The reduction is undone.
+///
+/// # Safety
+/// `controller` is from [`sojourn_cc_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_cc_on_spurious_loss(controller: *mut SojournController) {
+    // SAFETY: the caller upholds it.
+    unsafe { &mut *controller }.0.on_spurious_loss();
+}
+
+/// Reports that full packets have `packet` bytes from now on. The window in bytes stays.
+///
+/// # Safety
+/// `controller` is from [`sojourn_cc_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_cc_on_packet_size(controller: *mut SojournController, packet: u64) {
+    // SAFETY: the caller upholds it.
+    unsafe { &mut *controller }.0.set_packet_size(packet);
+}
+
 /// Returns the congestion window in bytes.
 ///
 /// # Safety
@@ -131,6 +152,26 @@ pub unsafe extern "C" fn sojourn_cc_window(controller: *const SojournController)
 pub unsafe extern "C" fn sojourn_cc_pacing_rate(controller: *const SojournController) -> u64 {
     // SAFETY: the caller upholds it.
     unsafe { &*controller }.0.pace().map_or(0, |pace| pace.rate)
+}
+
+/// Returns the bytes that may be sent back to back at the pacing rate; 0 if the controller leaves pacing to the transport.
+///
+/// # Safety
+/// `controller` is from [`sojourn_cc_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_cc_send_quantum(controller: *const SojournController) -> u64 {
+    // SAFETY: the caller upholds it.
+    unsafe { &*controller }.0.pace().map_or(0, |pace| pace.quantum)
+}
+
+/// Returns the slow start threshold in bytes; `UINT64_MAX` before the first reduction.
+///
+/// # Safety
+/// `controller` is from [`sojourn_cc_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_cc_ssthresh(controller: *const SojournController) -> u64 {
+    // SAFETY: the caller upholds it.
+    unsafe { &*controller }.0.ssthresh().unwrap_or(u64::MAX)
 }
 
 /// Frees a controller. NULL is a no-op.
