@@ -10,7 +10,7 @@ use sojourn_harness::{Datagram, Ecn, Endpoint, FlowInfo, Pair, State};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use str0m::bwe::{Bitrate, BweKind};
 use str0m::config::{DtlsCert, Fingerprint};
 use str0m::format::Codec;
@@ -20,8 +20,10 @@ use str0m::net::{Protocol, Receive};
 use str0m::rtp::{RtpWrite, Ssrc};
 use str0m::{Candidate, Event, Input, Output, Rtc};
 
-/// Both run times count from here. Equal runs of a process have equal times, also in sender reports.
-static BASE: LazyLock<Instant> = LazyLock::new(Instant::now);
+/// The start of all runs. str0m writes dates into handshakes and sender reports, so this is always the same date.
+static BASE: LazyLock<Instant> = LazyLock::new(|| Instant::now() + (UNIX_EPOCH + DATE).duration_since(SystemTime::now()).unwrap_or(DATE));
+/// The year 2100, half a second from the next one: a date that is later than any real one, and that str0m can write.
+const DATE: Duration = Duration::from_millis(4_102_444_800_500);
 /// Identifiers of the stream and of its retransmissions.
 const STREAM: [u32; 2] = [1, 2];
 /// Nanoseconds between frames.

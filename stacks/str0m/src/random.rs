@@ -3,9 +3,13 @@
 #[cfg(not(getrandom_backend = "custom"))]
 compile_error!("expected the settings of .cargo/config.toml: build in the folder of the workspace, without RUSTFLAGS");
 
+use dimpl::crypto::{CryptoProvider, rust_crypto};
 use sojourn_harness::FlowInfo;
 use sojourn_units::Stream;
 use std::cell::RefCell;
+use std::sync::Once;
+
+static INSTALLED: Once = Once::new();
 
 thread_local! {
     static STREAM: RefCell<Stream> = RefCell::new(Stream::named(0, "str0m"));
@@ -13,7 +17,12 @@ thread_local! {
 
 /// Lets all random numbers that this thread draws follow from the seed of a flow.
 pub fn reseed(flow: &FlowInfo) {
+    // Otherwise DTLS takes AWS-LC, whose signatures have a random size.
+    INSTALLED.call_once(|| CryptoProvider::install_default(rust_crypto::default_provider()));
+    // The first use in a thread draws a seed too.
+    let mut random = rand::rng();
     STREAM.set(Stream::named(flow.seed, "str0m"));
+    random.reseed().expect("this source never fails");
     fastrand::seed(flow.seed);
 }
 
