@@ -83,7 +83,7 @@ fn replay(subject: &Subject, config: &CcConfig, events: &[Event], abc_limit: f64
     replay.last_ack.abc_limit = abc_limit;
     for (number, event) in events.iter().enumerate() {
         let ends = |next: &Event| next.at <= event.at && matches!(next.action, Action::Recovered);
-        replay.ends_recovery = !subject.linux && events.get(number + 1).is_some_and(ends);
+        replay.ends_recovery = !subject.linux && !subject.estimated && events.get(number + 1).is_some_and(ends);
         replay.handle(event);
     }
     replay.close();
@@ -114,6 +114,7 @@ struct Replay<'a> {
     /// Whether losses are being repaired (TCP).
     in_recovery: bool,
     /// Whether this ACK ends TCP's recovery. It is then a first one after it (rfc6582#3.2), while Linux counts it as a last one of it.
+    /// A capture tells the end of a recovery too roughly.
     ends_recovery: bool,
     /// The windows before the last reduction.
     undo: Window,
