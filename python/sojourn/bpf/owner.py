@@ -6,7 +6,6 @@ contains its process number.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import sys
@@ -71,6 +70,8 @@ class Owner:
 
 def locked(file: int) -> bool:
     """Locks a file, if no other process has."""
+    import fcntl  # here: Windows lacks it
+
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
