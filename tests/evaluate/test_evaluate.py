@@ -82,6 +82,8 @@ def test_verdicts_follow_from_the_requirements(small, capsys):
     assert evaluate(small, "--cc", "reno") == 0
     assert verdicts(small) == {"controlled": "not decidable here", "collapse": "passes", "bufferbloat": "fails"}
     assert "fails: 1, not decidable here: 1, passes: 1" in capsys.readouterr().out
+    summary = (small.parent / "out" / "tables" / "clauses.tex").read_text()
+    assert r"5.1.2 & Protection against bufferbloat & should & fails \\" in summary
     page = (small.parent / "out" / "report.html").read_text()
     assert "Congestion control by RFC 9743: reno" in page
     assert "A queue of one BDP lets a controller" in page

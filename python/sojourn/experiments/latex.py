@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sojourn.core.latex import escaped, tabular
+from sojourn.experiments.evaluation import ClauseResult
 from sojourn.experiments.outcome import Outcome, PartResult
 from sojourn.experiments.tables import CaseTable, Cell
 
@@ -35,6 +38,13 @@ def claims_table(outcome: Outcome) -> str:
             claim = (result.claim.id, result.claim.text) if i == 0 else ("", "")
             rows.append([*map(escaped, (*claim, *_numbers(part), outcome.experiment.words.word(part.verdict)))])
     return tabular(["", "claim", "target", "measured", "verdict"], rows, 2, wide=1)
+
+
+def clauses_table(found: Sequence[ClauseResult]) -> str:
+    """One row for each clause of an evaluation."""
+    heads = ["section", "clause", "level", "verdict"]
+    rows = [(each.clause.where, each.clause.title, each.clause.level, str(each.passed)) for each in found]
+    return tabular(heads, [[*map(escaped, row)] for row in rows], 4, wide=1)
 
 
 def _numbers(part: PartResult) -> tuple[str, str]:

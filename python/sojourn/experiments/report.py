@@ -124,6 +124,8 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
     written.append(write_atomic(folder / "tables" / "claims.csv", claims.to_csv(index=False)))
     if outcome.results:
         written.append(write_atomic(folder / "tables" / "claims.tex", latex.claims_table(outcome)))
+    if found := clause_results(outcome):
+        written.append(write_atomic(folder / "tables" / "clauses.tex", latex.clauses_table(found)))
     written.append(write_atomic(folder / ABOUT, json.dumps(_about(outcome), indent=1)))
     written.append(write_atomic(folder / RESULTS, json.dumps(results(outcome), indent=1)))
     audit = read_audit(folder)
