@@ -140,6 +140,60 @@ class KernelRun:
         `logs` are the log and the headers of packets, `host` is the record's field `host`; for `capture` see `run`.
         """
 
+LIVE_NETWORKS: tuple[str, str]
+"""The networks of all hosts of a live run, in IPv4 and IPv6. Only on Linux, as `LiveNetwork`."""
+
+class LiveSource:
+    """The application of a flow: when it writes, and how much."""
+
+    def due(self) -> float:
+        """The time of its next action in seconds; infinite if none is known."""
+
+    def act(self) -> tuple[int | None, bool]:
+        """Performs the action that is due: the bytes to write (None: endless), and whether it is the last."""
+
+class LiveNetwork:
+    """A live run. One thread calls `run`; others stop it and show its state."""
+
+    def __init__(self, text: str, filename: str, seed: int | None = None) -> None: ...
+    def hosts(self) -> list[tuple[str, str, str]]:
+        """The hosts: name, IPv4 and IPv6 address."""
+
+    def ends(self) -> list[tuple[str, int, int]]:
+        """The groups: name, and the numbers of the hosts at which the data of the first flow starts and ends."""
+
+    def mtu(self) -> int:
+        """The largest packet of any flow, at least 1280 bytes."""
+
+    def run(
+        self,
+        descriptors: list[int],
+        version: str,
+        capture: tuple[str, list[str], list[str]] | None = None,
+        own_port: int | None = None,
+        bridged: bool = False,
+    ) -> tuple[str, SeriesMap]:
+        """Passes packets between the descriptors of the hosts until the end or `stop`; returns as `run`.
+
+        `own_port` is the port of the receiver of the first flow if the caller sends the flows; the others have those
+        after it. With `bridged` the two descriptors are packet sockets of interfaces.
+        """
+
+    def flows(self) -> str:
+        """The flows of the plan as JSON."""
+
+    def source(self, flow: int) -> LiveSource:
+        """The application of a flow."""
+
+    def note_windows(self, windows: list[tuple[int, int, int]]) -> None:
+        """Records windows: the number of a flow, its congestion window and its slow-start threshold in segments."""
+
+    def stop(self) -> None:
+        """Ends the run: the packets in the network leave it first."""
+
+    def snapshot(self) -> str | None:
+        """The state of links and groups as JSON; None before the first packet."""
+
 def run_many(
     jobs: Sequence[tuple[str, str, int | None]],
     threads: int,

@@ -32,7 +32,7 @@ impl CapturePoints {
     }
 
     /// The links as indices of the plan, then the hosts.
-    fn resolve(&self, plan: &Plan) -> Result<Vec<Place>, Error> {
+    pub(crate) fn resolve(&self, plan: &Plan) -> Result<Vec<Place>, Error> {
         let known = || (0u32..).zip(&plan.links).filter(|(_, link)| link.rate.is_some());
         let one = |name: &String| {
             known().find(|(_, link)| link.name == *name).map(|(at, _)| at).ok_or_else(|| {
@@ -99,14 +99,15 @@ pub fn replay_captured(plan: &Plan, logs: &Logs<'_>, points: &CapturePoints, out
     let places = points.resolve(plan)?;
     let mut writer = begin(plan, &places, "of a Linux kernel", out)?;
     let mut replay = Replay::new(plan, logs)?;
-    replay.capture = Some(Capture::new(KernelHosts, &places, |link| replay.network.watch(link)));
+    let hosted = &mut replay.hosted;
+    hosted.capture = Some(Capture::new(KernelHosts, &places, |link| hosted.network.watch(link)));
     let outcome = replay.run(&mut |capture, until, end| Ok(capture.write(plan, until, end, &mut writer)?))?;
     writer.finish()?;
     Ok(outcome)
 }
 
 /// Starts a file. `how` describes the origin of its packets.
-fn begin<W: Write>(plan: &Plan, places: &[Place], how: &str, out: W) -> Result<Writer<W>, Error> {
+pub(crate) fn begin<W: Write>(plan: &Plan, places: &[Place], how: &str, out: W) -> Result<Writer<W>, Error> {
     let interface = |place: &Place| match *place {
         Place::Link(link) => (plan.links[link as usize].name.clone(), plan.links[link as usize].rate),
         Place::Host(host) => (host.name(plan), None),

@@ -1,23 +1,18 @@
 //! Runs on a Linux kernel: converts a plan for the kernel, and its log into a record.
 
 use crate::Error;
-use crate::build::start_traces;
-use crate::capture::{Capture, KernelHosts};
-use crate::recorder::{Cause, Recorder, Signal};
-use crate::report::{Finished, report};
+use crate::hosted::{Hosted, WriteCaptured};
 use crate::simulation::Outcome;
 use sojourn_aqm::{AckFilter, Classification};
 use sojourn_cc::CcConfig;
 use sojourn_linux::{
-    ClassRules, ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, HeaderReader, HostQueue, KernelNetwork, LinkAction, LinkEvent, Logged,
-    Packet, QueueOrder, Script, Settled, Tcp, Wiring, WrittenTrace, flag,
+    ClassRules, ENTRY_BYTES, Entry, Flow as KernelFlow, HeaderReader, HostQueue, Logged, Packet, QueueOrder, Script, Tcp, Wiring,
+    WrittenTrace,
 };
 use sojourn_scenario::plan::{Flow, Plan};
-use sojourn_sim::{Audit, Completion, DropCause, FlowReport, FlowStats, HostDoes, Observer, Quantiles, tcp::SenderStats};
 use sojourn_spec::link::Link;
 use sojourn_spec::tcp::{Control, Recovery, TcpOptions};
 use sojourn_traffic::Traffic;
-use sojourn_units::{Duration, Time};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -144,19 +139,13 @@ pub fn replay(plan: &Plan, logs: &Logs<'_>) -> Result<Outcome, Error> {
 /// The number of log entries after which captured packets are written.
 const WRITTEN_TOGETHER: usize = 1024;
 
-/// Writes the packets that were captured until a time. The flag is true at the end.
-type WriteCaptured<'a> = dyn FnMut(&mut Capture<KernelHosts>, Time, bool) -> Result<(), Error> + 'a;
-
 /// A run that is being replayed.
 pub(crate) struct Replay<'a> {
-    plan: &'a Plan,
     entries: &'a [[u8; ENTRY_BYTES]],
     /// Whether the log ends with a partial entry.
     has_rest: bool,
     headers: HeaderReader<'a>,
-    pub network: KernelNetwork,
-    accounts: Accounts<'a>,
-    pub capture: Option<Capture<KernelHosts>>,
+    pub hosted: Hosted<'a>,
 }
 
 fn damaged(what: &str, at: usize) -> Error {
@@ -172,13 +161,8 @@ impl<'a> Replay<'a> {
         let (entries, rest) = logs.log.as_chunks::<ENTRY_BYTES>();
         let mut scripts = scripts(entries);
         let mut script = |order: &QueueOrder| Ok(Box::new(scripts.remove(&order.link).unwrap_or_default()) as Box<dyn HostQueue>);
-        let mut network = KernelNetwork::new(&wiring(plan)?, &mut script).map_err(Error::Build)?;
-        start_traces(plan, network.links_mut());
-        if !plan.trace.signals.is_empty() {
-            network.tell_signals();
-        }
-        let (headers, accounts) = (HeaderReader::new(logs.headers), Accounts::new(plan));
-        Ok(Replay { plan, entries, has_rest: !rest.is_empty(), headers, network, accounts, capture: None })
+        let hosted = Hosted::new(plan, &wiring(plan)?, 1, &mut script)?;
+        Ok(Replay { entries, has_rest: !rest.is_empty(), headers: HeaderReader::new(logs.headers), hosted })
     }
 
     /// Replays the log to its end.
@@ -188,88 +172,42 @@ impl<'a> Replay<'a> {
     pub fn run(mut self, write: &mut WriteCaptured<'_>) -> Result<Outcome, Error> {
         let mut ended = None;
         for (number, bytes) in self.entries.iter().enumerate() {
-            let known = |logged: &Logged| ended.is_none() && self.accounts.knows(logged);
+            let known = |logged: &Logged| ended.is_none() && self.hosted.accounts.knows(logged);
             let logged = Logged::from_bytes(bytes).filter(known).ok_or_else(|| damaged("log", number * ENTRY_BYTES))?;
             self.step(&logged)?;
             if let Entry::End { fingerprint } = logged.entry {
                 ended = Some(fingerprint);
             }
-            if let Some(capture) = self.capture.as_mut().filter(|_| number.is_multiple_of(WRITTEN_TOGETHER)) {
-                write(capture, self.network.now(), false)?;
+            if number.is_multiple_of(WRITTEN_TOGETHER) {
+                self.hosted.write(false, write)?;
             }
         }
         match ended {
-            Some(fingerprint) if fingerprint != self.network.fingerprint() => {
+            Some(fingerprint) if fingerprint != self.hosted.network.fingerprint() => {
                 return Err(Error::Audit("the kernel has a network of other code: `sojourn linux build` makes it anew".into()));
             }
             Some(_) if !self.has_rest => {}
             _ => return Err(damaged("log", self.entries.len() * ENTRY_BYTES)),
         }
-        let audit = self.network.finish(self.plan.duration).map_err(Error::Audit)?;
-        self.settle();
-        if let Some(capture) = &mut self.capture {
-            write(capture, Time::NEVER, true)?;
-        }
-        Ok(self.outcome(audit))
+        self.hosted.finish(write)
     }
 
     /// Executes the next action of a host.
     fn step(&mut self, logged: &Logged) -> Result<(), Error> {
+        let hosted = &mut self.hosted;
         match logged.entry {
             Entry::Sent(packet) => {
                 let header = self.headers.read().ok_or_else(|| damaged("file of headers", self.headers.at))?;
-                let packet = Packet { header, ..packet };
-                if let Some(capture) = &mut self.capture {
-                    capture.on_host(logged.at, packet, HostDoes::Sends);
-                }
-                self.network.send(logged.at, packet);
+                hosted.send(logged.at, Packet { header, ..packet });
             }
-            Entry::Woken { link } => self.network.wake(logged.at, link),
+            Entry::Woken { link } => hosted.network.wake(logged.at, link),
             // Its packets are in the scripts.
             Entry::Decided { .. } => return Ok(()),
-            _ => self.network.advance(logged.at),
+            _ => hosted.network.advance(logged.at),
         }
-        self.settle();
-        self.accounts.add(logged);
+        hosted.settle(&mut |_| ());
+        hosted.accounts.add(logged);
         Ok(())
-    }
-
-    /// Processes the network's actions.
-    fn settle(&mut self) {
-        while let Some(settled) = self.network.settled() {
-            self.accounts.settle(&settled);
-            if let Some(capture) = self.capture.as_mut().filter(|_| settled.fate == Fate::Delivered) {
-                capture.on_host(settled.at, settled.packet, HostDoes::Gets);
-            }
-        }
-        while let Some(event) = self.network.next_link_event() {
-            self.accounts.on_link_event(&event);
-            let Some(capture) = &mut self.capture else { continue };
-            let LinkEvent { at, link, action } = event;
-            match action {
-                LinkAction::Arrive(packet) => capture.on_arrival(at, link, packet),
-                LinkAction::Depart(packet) => capture.on_departure(link, &packet),
-                LinkAction::Drop(DropCause::Queue(reason), packet) => capture.on_drop(link, reason, &packet),
-                LinkAction::Drop(..) => {}
-                LinkAction::Mark { .. } => capture.on_mark(link),
-            }
-        }
-    }
-
-    fn outcome(mut self, audit: Audit) -> Outcome {
-        self.accounts.recorder.finish();
-        let finished = Finished {
-            links: self.network.links(),
-            impairments: self.network.impairments(),
-            flows: self.accounts.reports(),
-            rtts: self.accounts.rtts.iter().map(Some).collect(),
-            completions: &self.accounts.completions,
-            recorder: &self.accounts.recorder,
-            fingerprint: self.network.fingerprint(),
-            audit,
-        };
-        let (record, series) = report(self.plan, &finished);
-        Outcome { record, series }
     }
 }
 
@@ -282,148 +220,4 @@ fn scripts(entries: &[[u8; ENTRY_BYTES]]) -> HashMap<u32, Script> {
         }
     }
     scripts
-}
-
-/// The statistics of one flow from the log.
-#[derive(Clone, Default)]
-struct Account {
-    stats: FlowStats,
-    sender: SenderStats,
-    dropped: u64,
-    completed: u64,
-    cwnd: f64,
-}
-
-/// Statistics of the log within the window.
-struct Accounts<'a> {
-    plan: &'a Plan,
-    flows: Vec<Account>,
-    rtts: Vec<Quantiles>,
-    completions: Vec<Completion>,
-    recorder: Recorder,
-}
-
-impl<'a> Accounts<'a> {
-    fn new(plan: &'a Plan) -> Self {
-        let mut recorder = Recorder::new(plan);
-        (0..plan.flows.len() as u32).for_each(|flow| recorder.on_flow(flow, flow, false));
-        Accounts {
-            plan,
-            flows: vec![Account::default(); plan.flows.len()],
-            rtts: vec![Quantiles::default(); plan.groups.len()],
-            completions: Vec::new(),
-            recorder,
-        }
-    }
-
-    /// Whether the flow of an entry is one of the plan.
-    fn knows(&self, logged: &Logged) -> bool {
-        logged.entry.flow().is_none_or(|flow| (flow as usize) < self.flows.len())
-    }
-
-    fn planned(&self, flow: u32) -> &'a Flow {
-        &self.plan.flows[flow as usize]
-    }
-
-    /// Counts a packet that has left the network.
-    fn settle(&mut self, settled: &Settled) {
-        let Settled { at, packet, fate } = *settled;
-        if at > self.plan.duration {
-            return;
-        }
-        let counts = at >= self.plan.warmup;
-        let asks = self.planned(packet.flow).traffic.requests();
-        let flow = &mut self.flows[packet.flow as usize];
-        if fate == Fate::Dropped {
-            flow.dropped += u64::from(counts);
-            return;
-        }
-        // Requests travel in the reverse direction, and their ACKs in the direction of data.
-        let is_data = packet.payload > 0 && (asks || !packet.has(flag::BACK));
-        if counts && (is_data || !asks && !packet.has(flag::BACK)) {
-            flow.stats.received += u64::from(packet.size);
-            flow.stats.packets += 1;
-            flow.stats.marked += u64::from(packet.has(flag::CE));
-        }
-    }
-
-    /// Counts the drops and marks of links.
-    fn on_link_event(&mut self, event: &LinkEvent) {
-        let (flow, cause) = match event.action {
-            LinkAction::Drop(cause, packet) => (packet.flow, cause.into()),
-            LinkAction::Mark { flow } => (flow, Cause::Mark),
-            LinkAction::Arrive(_) | LinkAction::Depart(_) => return,
-        };
-        if event.at <= self.plan.duration {
-            self.recorder.signal(event.link, Signal { at: event.at, flow, cause });
-        }
-    }
-
-    /// Counts an action of a host.
-    fn add(&mut self, logged: &Logged) {
-        let at = logged.at;
-        let counts = u64::from(at >= self.plan.warmup && at <= self.plan.duration);
-        match logged.entry {
-            Entry::Sent(packet) => self.sent(&packet, counts),
-            Entry::Read { flow, bytes } => {
-                self.flows[flow as usize].stats.delivered += counts * bytes;
-                let read = sojourn_sim::Packet { flow, ..sojourn_sim::Packet::EMPTY };
-                self.recorder.on_deliver(at, &read, bytes);
-            }
-            Entry::Rtt { flow, rtt } => self.rtt(at, flow, rtt, counts),
-            Entry::Window { flow, cwnd, ssthresh } => {
-                self.flows[flow as usize].cwnd = f64::from(cwnd);
-                self.recorder.on_window(at, flow, f64::from(cwnd), f64::from(ssthresh));
-            }
-            Entry::Recovery { flow } => self.flows[flow as usize].sender.fast_retransmits += counts as u32,
-            Entry::Timeout { flow } => self.flows[flow as usize].sender.timeouts += counts as u32,
-            Entry::Completed { flow, opened, bytes } => {
-                let completion = Completion { entry: flow, group: self.planned(flow).group, opened, closed: at, size: bytes };
-                self.recorder.on_complete(&completion);
-                if counts > 0 {
-                    self.flows[flow as usize].completed += 1;
-                    self.completions.push(completion);
-                }
-            }
-            Entry::Decided { .. } | Entry::Woken { .. } | Entry::End { .. } => {}
-        }
-    }
-
-    fn sent(&mut self, packet: &Packet, counts: u64) {
-        let asks = self.planned(packet.flow).traffic.requests();
-        if packet.payload == 0 || packet.has(flag::BACK) && !asks {
-            return;
-        }
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.sender.sent += counts;
-        if packet.has(flag::AGAIN) {
-            flow.sender.retransmitted += counts;
-        }
-    }
-
-    fn rtt(&mut self, at: Time, flow: u32, rtt: Duration, counts: u64) {
-        if counts > 0 {
-            self.flows[flow as usize].sender.rtt.add(rtt.as_secs_f64());
-            let group = self.planned(flow).group;
-            self.rtts[group as usize].add(rtt.as_nanos());
-        }
-        self.recorder.on_rtt(at, flow, rtt.as_nanos());
-    }
-
-    fn reports(&self) -> Vec<FlowReport> {
-        let flows = (0u32..).zip(&self.flows).zip(&self.plan.flows);
-        flows
-            .map(|((entry, flow), planned)| FlowReport {
-                entry,
-                group: planned.group,
-                stats: flow.stats,
-                dropped: flow.dropped,
-                sender: flow.sender,
-                tcp: planned.stack.is_some(),
-                completed: flow.completed,
-                cwnd: flow.cwnd,
-                delay_source: None,
-            })
-            .collect()
-    }
 }

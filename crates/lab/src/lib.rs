@@ -37,6 +37,7 @@
 //! assert!(codel < mean_wait_ms(text) / 4.0);
 //! ```
 
+mod accounts;
 mod batch;
 mod build;
 mod capture;
@@ -45,7 +46,9 @@ mod controllers;
 mod episode;
 mod error;
 mod foreign;
+mod hosted;
 mod kernel;
+mod live;
 mod recorder;
 mod report;
 mod run;
@@ -62,6 +65,7 @@ pub use episode::{Episode, Observation, step_all};
 pub use error::Error;
 pub use foreign::ForeignRun;
 pub use kernel::{Logs, replay, wiring};
+pub use live::{LiveCapture, LivePath, LiveRun, live_hosts};
 pub use run::{Job, run};
 pub use sender_log::{SenderReport, sender_reports};
 pub use series::Series;

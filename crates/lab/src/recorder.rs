@@ -62,7 +62,7 @@ pub struct Recorder {
     pub entries: Vec<u32>,
     window_every: Duration,
     bin: Duration,
-    end: Time,
+    pub end: Time,
     pub windows: Traced<Window>,
     /// Bytes delivered in each interval.
     pub delivered: Traced<Vec<f64>>,

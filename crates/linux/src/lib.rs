@@ -71,5 +71,5 @@ pub use packet::{Packet, flag};
 pub use script::Script;
 pub use sojourn_aqm::{Dequeued, DropReason, HostPacket, HostQueue, Lost};
 pub use sojourn_units::Time;
-pub use source::Written;
+pub use source::{Source, Written};
 pub use wiring::{ClassRules, Flow, Tcp, Wiring, WrittenTrace};

@@ -215,6 +215,16 @@ impl KernelNetwork {
         self.exit.copy = Some(copy);
     }
 
+    /// Sets the hash of a flow, by which queues and routers find its state.
+    pub fn set_hash(&mut self, flow: u32, hash: u64) {
+        self.network.set_hash(flow, hash);
+    }
+
+    /// Ends the window of statistics at `end` instead, after every packet has left the network.
+    pub fn end_at(&mut self, end: Time) {
+        self.network.end_at(end);
+    }
+
     /// Enables [`KernelNetwork::next_link_event`] for drops and marks of all links.
     pub fn tell_signals(&mut self) {
         self.exit.link_events.get_or_insert_default();

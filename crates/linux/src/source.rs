@@ -22,7 +22,7 @@ pub struct Written {
 
 /// The source of a flow.
 #[derive(Clone, Debug)]
-pub(crate) enum Source {
+pub enum Source {
     /// One connection, or datagrams.
     Application(Application),
     /// A session with the time of its next action, and the payload of a full packet in bytes.

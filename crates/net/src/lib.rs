@@ -89,5 +89,5 @@ pub use prefetch::prefetch;
 pub use sojourn_aqm::{AckHeader, Timestamps};
 pub use sojourn_link::TcpOption;
 pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};
-pub use trace::{PacketWait, QueueTrace, SubqueueTrace, ThroughputTrace};
+pub use trace::{PacketWait, QueueSample, QueueTrace, SubqueueTrace, ThroughputTrace};
 pub use window::Window;

@@ -92,10 +92,14 @@ impl Memory for SubqueueTrace {
 
 /// A queue at one time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct QueueSample {
+pub struct QueueSample {
+    /// Packets waiting.
     pub packets: u32,
+    /// Bytes waiting.
     pub bytes: u64,
+    /// The wait of a packet that arrives now, behind all waiting packets.
     pub delay: Duration,
+    /// The discipline's probability; `None` for a discipline without one.
     pub probability: Option<Probability>,
 }
 

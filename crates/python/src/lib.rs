@@ -12,6 +12,8 @@ mod judge;
 mod kernel;
 mod laws;
 mod listing;
+#[cfg(target_os = "linux")]
+mod live;
 mod path;
 mod traces;
 mod trouble;
@@ -411,6 +413,12 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("OBSERVATION", episodes::OBSERVATION)?;
     module.add_class::<Grid>()?;
     module.add_class::<kernel::KernelRun>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<live::LiveNetwork>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<live::LiveSource>()?;
+    #[cfg(target_os = "linux")]
+    module.add("LIVE_NETWORKS", live::NETWORKS)?;
     module.add_function(wrap_pyfunction!(path::path_split, module)?)?;
     module.add_function(wrap_pyfunction!(path::path_element, module)?)?;
     Ok(())

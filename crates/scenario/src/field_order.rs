@@ -43,6 +43,7 @@ impl<'de> Deserializer<'de> for Walk<'_> {
 
     simplest! {
         deserialize_any => visit_unit(),
+        deserialize_bool => visit_bool(false),
         deserialize_f64 => visit_f64(0.0),
         deserialize_u32 => visit_u32(0),
         deserialize_u64 => visit_u64(0),
@@ -81,7 +82,7 @@ impl<'de> Deserializer<'de> for Walk<'_> {
     }
 
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u128 f32 char str bytes byte_buf unit unit_struct newtype_struct tuple tuple_struct
+        i8 i16 i32 i64 i128 u8 u16 u128 f32 char str bytes byte_buf unit unit_struct newtype_struct tuple tuple_struct
         identifier ignored_any
     }
 }

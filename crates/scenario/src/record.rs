@@ -7,7 +7,7 @@
 //! network prefer one; `error` is its largest relative error; `maximum` is its upper bound if that is the same in all runs. Confidence
 //! intervals are limited to it. No number is negative.
 
-pub use crate::host::Host;
+pub use crate::host::{Host, Pace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

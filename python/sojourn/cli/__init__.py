@@ -44,6 +44,7 @@ from sojourn.cli import (
 from sojourn.cli import diagnose as diagnose_command
 from sojourn.cli import imports as import_command
 from sojourn.cli import linux as linux_command
+from sojourn.cli import live as live_command
 from sojourn.cli import trace as trace_command
 from sojourn.cli.output import StoppedError, held_folders, say_all_new
 from sojourn.core.errors import Note, ScenarioError, UserError, one_line
@@ -88,6 +89,7 @@ infer.register(app)
 design_command.register(app)
 linux_command.register(app)
 attach.register(app)
+live_command.register(app)
 trace_command.register(app)
 import_command.register(app)
 diagnose_command.register(app)

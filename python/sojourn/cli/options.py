@@ -129,7 +129,7 @@ class ScenarioOptions:
     change: Set = None
     host: Annotated[
         str | None,
-        typer.Option("--host", help="The TCP stack of the flows: simulator or linux (default: the scenario's)."),
+        typer.Option("--host", help="The TCP stack of the flows: simulator, linux or live (default: the scenario's)."),
     ] = None
     law: Law = None
     controller: Controller = None

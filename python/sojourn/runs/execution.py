@@ -17,9 +17,10 @@ from sojourn.core.record import Record
 from sojourn.core.record_files import Series, pack_series
 from sojourn.linux.guest import Guests
 from sojourn.linux.kernel import find_kernel
+from sojourn.live.session import run_live
 from sojourn.runs.chunks import run_in_chunks
 from sojourn.runs.cluster import Cluster
-from sojourn.runs.jobs import CHANGED, Job, beginnings, changed_traces
+from sojourn.runs.jobs import CHANGED, LIVE, Job, beginnings, changed_traces
 from sojourn.runs.laws import of_run
 from sojourn.runs.store import Store
 from sojourn.runs.workers import Answer, Task, run_in_workers
@@ -67,17 +68,19 @@ class Runs:
 
     def run(self, linux: Mapping[str, str], cluster: Cluster | None, threads: int) -> None:
         """Executes all runs: those with a Linux kernel on kernels, the others on the cluster if any."""
-        kernels = self.among(linux)
+        live = self.among(key for key, kernel in linux.items() if kernel == LIVE)
+        kernels = self.among(linux, but=live)
         own = set[str]() if self.packed_laws else self.of_laws
-        here = self.among(own if self.total > 1 else self._keys, but=kernels)
+        here = self.among(own if self.total > 1 else self._keys, but={*kernels, *live})
         try:
             self.say_progress()
+            self.on_this_machine(live)
             self.on_kernels(kernels, threads or _cores(), set(linux.values()))
             if cluster:
                 self.on_cluster(cluster)
             else:
                 self.in_threads(here, threads)
-                self.in_processes(self.among(self._keys, but={*kernels, *here}), threads or _cores())
+                self.in_processes(self.among(self._keys, but={*kernels, *live, *here}), threads or _cores())
         except KeyboardInterrupt:
             raise Interrupted(self.done, self.total, self._cache is not None) from None
 
@@ -154,6 +157,17 @@ class Runs:
         finally:
             guests.stop()
             pool.shutdown(cancel_futures=True)
+
+    def on_this_machine(self, indices: Sequence[int]) -> None:
+        """Executes these runs live, one after the other."""
+        for index in indices:
+            job = self._job(index)
+            try:
+                record = run_live(job.scenario, job.seed)
+            except RunError as error:
+                self._fail(index, str(error))
+            else:
+                self._finish(index, record.to_json(), record.series)
 
     def _task(self, index: int) -> Task:
         """A missing run as a worker's task."""

@@ -21,6 +21,7 @@ class Host(StrEnum):
 
     SIMULATOR = "simulator"
     LINUX = "linux"
+    LIVE = "live"
 
 
 def on_linux(scenario: Scenario) -> bool:
@@ -29,11 +30,16 @@ def on_linux(scenario: Scenario) -> bool:
     return "host" in scenario.for_engine() and scenario.get("host") == "linux"
 
 
+def on_live(scenario: Scenario) -> bool:
+    """Whether the flows of a scenario use the TCP of this machine in real time."""
+    return "host" in scenario.for_engine() and scenario.get("host") == "live"
+
+
 def on_host(scenario: Scenario, host: Host) -> Scenario:
     """A scenario on this host.
 
-    On a Linux host the stack is the kernel's. TCP options are reduced to controller and sizes; parameters of Reno and
-    CUBIC are dropped, because the kernel lacks them.
+    On a Linux host, live or not, the stack is the kernel's. TCP options are reduced to controller and sizes; parameters
+    of Reno and CUBIC are dropped, because the kernel lacks them.
     """
     if host is Host.SIMULATOR:
         return scenario

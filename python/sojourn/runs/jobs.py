@@ -12,10 +12,13 @@ from sojourn.core.errors import RunError
 from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import find_kernel
-from sojourn.runs.hosts import on_linux
+from sojourn.runs.hosts import on_linux, on_live
 from sojourn.runs.laws import named_by
 from sojourn.runs.stacks import check_hosts
 from sojourn.runs.store import Store, engine_identity
+
+LIVE = "live"
+"""The identity of this machine's kernel. Its runs are not cached, because they differ."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Key(NamedTuple):
 
     text: str
     kernel: str
-    """The identity of the Linux kernel; empty for a run in the simulator."""
+    """The identity of the Linux kernel, or `LIVE`; empty for a run in the simulator."""
     traces: dict[str, str]
     laws: set[str]
 
@@ -50,7 +53,7 @@ def keys_of(jobs: Sequence[Job], laws: Mapping[str, str | None]) -> Iterator[Key
         group = list(same)
         scenario = group[0].scenario
         with scenario.clean_errors():
-            kernel = find_kernel().identity if on_linux(scenario) else ""
+            kernel = find_kernel().identity if on_linux(scenario) else LIVE if on_live(scenario) else ""
             named = named_by(scenario) if laws else set()
             code = [f"{name} {laws.get(name)}" for name in sorted(named)]
             made_by = " ".join(filter(None, [engine, kernel, check_hosts(scenario), *code]))

@@ -15,12 +15,13 @@ from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
 from sojourn.core.scenario_files import Source, load
 from sojourn.linux.guest import run_captured
+from sojourn.live.session import run_live
 from sojourn.runs.cluster import Cluster, Executor, cluster_of
 from sojourn.runs.execution import Progress as Progress
 from sojourn.runs.execution import Runs
-from sojourn.runs.hosts import on_linux
+from sojourn.runs.hosts import on_linux, on_live
+from sojourn.runs.jobs import LIVE, keys_of, raise_failed
 from sojourn.runs.jobs import Job as Job
-from sojourn.runs.jobs import keys_of, raise_failed
 from sojourn.runs.law_digest import UnknownCodeError, law_digest
 from sojourn.runs.law_modules import pack_laws
 from sojourn.runs.laws import Laws, check_laws_of, check_named, checked_laws
@@ -94,12 +95,14 @@ def run(
             raise UserError.expected(option, "the file of a capture, pcap, with them", None)
     check_laws_of(loaded, own)
     job = Job(loaded, first_seed(loaded) if seed is None else seed)
-    if pcap is None and on_linux(loaded):
+    if pcap is None and (on_linux(loaded) or on_live(loaded)):
         return run_jobs([job], laws=laws)[0]
     with loaded.clean_errors(), nullcontext() if pcap is None else written_elsewhere(Path(pcap)) as unfinished:
         capture = None if unfinished is None else (str(unfinished), list(pcap_links), list(pcap_hosts))
         if capture and on_linux(loaded):
             return run_captured(loaded, job.seed, capture)
+        if capture and on_live(loaded):
+            return run_live(loaded, job.seed, capture)
         text, series = _sojourn.run(loaded.for_engine(), loaded.file, seed, own, capture)
     return Record.from_json(text, series)
 
@@ -271,7 +274,8 @@ def run_each(
     if uncached and part:
         raise UserError("shard: expected laws and controllers whose runs are cached, got one whose code is unknown")
     if linux and cluster:
-        raise UserError('executor: expected the simulator as host, got host = "linux"')
+        raise UserError('executor: expected the simulator as host, got host = "linux" or "live"')
+    uncached |= {key for key, kernel in linux.items() if kernel == LIVE}
     if part and cache is None:
         raise UserError("shard: expected a cache, where all shards come together, got none")
     with part.claim(cache.root, places) if part and cache is not None else nullcontext():

@@ -413,13 +413,21 @@ impl<P: Packet> Link<P> {
         self.updates.reschedule();
     }
 
+    /// The queue at `now`, the network's time.
+    pub fn queue_at(&mut self, now: Time) -> QueueSample {
+        self.advance(now);
+        self.queue_sample(now)
+    }
+
+    fn queue_sample(&self, now: Time) -> QueueSample {
+        let Backlog { packets, bytes, .. } = self.queue.backlog();
+        let (delay, probability) = (self.queue.delay(now, &self.transmitter), self.queue.probability());
+        QueueSample { packets, bytes, delay, probability }
+    }
+
     fn sample(&mut self, now: Time) {
-        let (queue, transmitter) = (&self.queue, &self.transmitter);
-        let sample = || {
-            let Backlog { packets, bytes, .. } = queue.backlog();
-            QueueSample { packets, bytes, delay: queue.delay(now, transmitter), probability: queue.probability() }
-        };
-        self.meter.sample(now, sample, queue.samples().into_iter());
+        let (sample, subqueues) = (self.queue_sample(now), self.queue.samples());
+        self.meter.sample(now, || sample, subqueues.into_iter());
     }
 
     /// Runs the updates that are due before a departure at `now`.

@@ -56,6 +56,11 @@ impl<P: Packet> Link<P> {
         &self.meter.stats
     }
 
+    /// Ends the window of statistics at `end` instead.
+    pub(crate) fn end_at(&mut self, end: Time) {
+        self.meter.window.until = end;
+    }
+
     /// Whether it buffers packets, has its own events, and may decide after an arrival.
     pub fn is_buffered(&self) -> bool {
         matches!(self.queue, Queue::Buffered(_) | Queue::Ahead(_)) && !self.is_pure_delay()

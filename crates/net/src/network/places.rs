@@ -97,6 +97,14 @@ impl<P: Packet> Network<P> {
         }
     }
 
+    /// Ends the window of statistics at `end` instead, which lies after every event.
+    /// Every packet must have left the network, because links account for transmissions ahead.
+    pub fn end_at(&mut self, end: Time) {
+        self.window.until = end;
+        self.last = self.window.last();
+        self.links.iter_mut().for_each(|link| link.end_at(end));
+    }
+
     /// Whether a link uses the hashes of flows ([`Network::set_hash`]).
     pub fn hashes_flows(&self) -> bool {
         !self.hashing.is_empty()

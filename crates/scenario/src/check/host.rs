@@ -19,22 +19,29 @@ pub(super) fn check(scenario: &Scenario, network: &Network, groups: &[Group]) ->
     match scenario.host {
         Host::Simulator => simulator(network, groups),
         Host::Linux => impairments(network).and_then(|()| linux(scenario, groups)),
+        Host::Live => queues(network).and_then(|()| impairments(network)).and_then(|()| linux(scenario, groups)),
     }
 }
 
 fn simulator(network: &Network, groups: &[Group]) -> Result<(), Error> {
-    for (link, field) in network.links.iter().zip(&network.fields) {
-        let mut queues = link.queue.iter().flat_map(|queue| queue.disciplines());
-        if let Some(AqmConfig::Linux(params)) = queues.find_map(|queue| matches!(queue.aqm, AqmConfig::Linux(_)).then_some(&queue.aqm)) {
-            let expected = "host = \"linux\" for a queue discipline of the kernel";
-            return Err(Error::got(format!("{field}.queue.linux"), format_args!("\"{}\" on the simulator", params.linux), expected));
-        }
-    }
+    queues(network)?;
     for group in groups {
         if let Some(CcConfig::Linux(params)) = group.tcp.as_ref().map(|tcp| &tcp.control) {
             let field = format!("flows.{}.tcp.control.linux", element(&group.name));
             let expected = "host = \"linux\" for a congestion control of the kernel";
             return Err(Error::got(field, format_args!("\"{}\" on the simulator", params.linux), expected));
+        }
+    }
+    Ok(())
+}
+
+/// Rejects queue disciplines of the kernel, because the queues are the simulator's.
+fn queues(network: &Network) -> Result<(), Error> {
+    for (link, field) in network.links.iter().zip(&network.fields) {
+        let mut queues = link.queue.iter().flat_map(|queue| queue.disciplines());
+        if let Some(AqmConfig::Linux(params)) = queues.find_map(|queue| matches!(queue.aqm, AqmConfig::Linux(_)).then_some(&queue.aqm)) {
+            let expected = "host = \"linux\" for a queue discipline of the kernel";
+            return Err(Error::got(format!("{field}.queue.linux"), format_args!("\"{}\" on the simulator", params.linux), expected));
         }
     }
     Ok(())

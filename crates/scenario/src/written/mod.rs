@@ -43,7 +43,7 @@ pub struct Scenario {
     #[serde(default = "packet")]
     pub packet: Bytes,
     /// The TCP stack of the flows; default "simulator".
-    /// It is the simulator's, or that of a Linux kernel.
+    /// It is the simulator's, that of a Linux kernel in virtual time, or that of this machine.
     #[serde(default, skip_serializing_if = "Host::is_simulator")]
     pub host: Host,
     /// The links. A node exists if a link names it.
@@ -71,6 +71,8 @@ pub enum Host {
     Simulator,
     /// A Linux kernel in virtual time, over the same links and queues.
     Linux,
+    /// The kernel of this machine in real time, over the same links and queues.
+    Live,
 }
 
 impl Host {
