@@ -1,4 +1,4 @@
-//! The accounts of a run whose hosts act by themselves: what their flows sent, received and measured.
+//! What the flows of a run with real hosts sent, received and measured.
 
 use crate::recorder::{Cause, Recorder, Signal};
 use sojourn_linux::{Entry, Fate, LinkAction, LinkEvent, Logged, Packet, Settled, flag};

@@ -59,7 +59,8 @@ pub fn live_hosts(plan: &Plan) -> Result<Vec<String>, Error> {
     Ok((0..wiring.hosts).map(|host| names.remove(&host).unwrap_or_default()).collect())
 }
 
-/// A run in progress. Its caller sends packets, and delivers those that have left the network.
+/// A run in progress.
+/// Its caller sends packets, and delivers those that have left the network.
 pub struct LiveRun<'a> {
     plan: &'a Plan,
     wiring: Wiring,
@@ -69,8 +70,8 @@ pub struct LiveRun<'a> {
 }
 
 impl<'a> LiveRun<'a> {
-    /// The run at time 0. Each flow of the plan has `share` flows of the network, one for each connection at a time:
-    /// flow `n` of the network belongs to flow `n / share` of the plan.
+    /// The run at time 0.
+    /// Each flow of the plan has `share` flows of the network, one for each connection at a time: flow `n` of the network belongs to flow `n / share` of the plan.
     ///
     /// # Errors
     /// A setting that real hosts do not support, an unknown capture point, and errors of writing.

@@ -57,7 +57,8 @@ impl LiveSource {
         if due == Time::NEVER { f64::INFINITY } else { due.as_secs_f64() }
     }
 
-    /// Performs the action that is due. Returns the bytes to write, None for endless data, and whether it is the last action.
+    /// Performs the action that is due.
+    /// Returns the bytes to write, None for endless data, and whether it is the last action.
     fn act(&mut self) -> (Option<u64>, bool) {
         let written = self.source.act();
         ((written.bytes != u64::MAX).then_some(written.bytes), written.last == 1)
@@ -65,7 +66,7 @@ impl LiveSource {
 }
 
 /// The files and the description of a run.
-struct Given {
+struct Setup {
     hosts: Vec<OwnedFd>,
     switch: Switch,
     own_port: Option<u16>,
@@ -129,7 +130,8 @@ impl LiveNetwork {
         Ok(LiveSource { source: Source::new(of_flow, &wiring) })
     }
 
-    /// Records windows: the number of a flow, its congestion window and its slow-start threshold in segments.
+    /// Records congestion windows.
+    /// Each has the number of a flow, the window, and the slow-start threshold in segments.
     fn note_windows(&self, windows: Vec<(u32, u32, u32)>) {
         self.windows.lock().unwrap_or_else(|held| held.into_inner()).extend(windows);
     }
@@ -153,8 +155,8 @@ impl LiveNetwork {
             Ok((CapturePoints { links, hosts }, Box::new(BufWriter::new(file))))
         });
         let switch = if bridged { Switch::Pair } else { Switch::Addresses };
-        let given = Given { hosts, switch, own_port, capture: capture.transpose()?, version };
-        outcome(py, py.detach(|| self.serve(given)).map_err(|error| failed(&self.filename, error))?)
+        let setup = Setup { hosts, switch, own_port, capture: capture.transpose()?, version };
+        outcome(py, py.detach(|| self.serve(setup)).map_err(|error| failed(&self.filename, error))?)
     }
 
     /// Ends the run: the packets in the network leave it first.
@@ -169,9 +171,9 @@ impl LiveNetwork {
 }
 
 impl LiveNetwork {
-    fn serve(&self, given: Given) -> Result<Outcome, Error> {
-        let mut router = Router::new(&self.plan, given.switch, given.own_port, given.capture)?;
-        let mut ports = Ports::new(given.hosts);
+    fn serve(&self, setup: Setup) -> Result<Outcome, Error> {
+        let mut router = Router::new(&self.plan, setup.switch, setup.own_port, setup.capture)?;
+        let mut ports = Ports::new(setup.hosts);
         let mut next = Time::ZERO;
         ports.serve(&mut router, self.plan.duration, &mut |router, ports| {
             let now = ports.now();
@@ -187,7 +189,7 @@ impl LiveNetwork {
         })?;
         let (now, pace) = (ports.now(), pace(&ports, &router));
         let mut outcome = router.finish(now)?;
-        outcome.record.host = Some(Host { name: "live".into(), version: given.version, pace: Some(pace), ..Host::default() });
+        outcome.record.host = Some(Host { name: "live".into(), version: setup.version, pace: Some(pace), ..Host::default() });
         Ok(outcome)
     }
 }

@@ -36,7 +36,8 @@ pub struct Host {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// Whether the 99th percentile of lateness is at most 1 ms, and no packet was lost outside the network.
+    /// Whether the machine kept up.
+    /// The 99th percentile of lateness is at most 1 ms, and no packet was lost outside the network.
     pub kept_up: bool,
     /// Packets delivered.
     #[schemars(extend("unit" = "packets"))]

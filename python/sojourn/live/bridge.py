@@ -1,4 +1,4 @@
-"""A bridge between two interfaces of this machine, whose frames travel through a scenario's network."""
+"""A bridge between two interfaces, whose frames travel through a scenario's network."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ BUFFER = 1 << 24
 
 SIOCETHTOOL = 0x8946
 OFFLOADS = {"GRO": (0x2B, 0x2C), "GSO": (0x23, 0x24), "TSO": (0x1E, 0x1F)}
-"""For each offload the commands that read and set it. They make frames that are larger than those on the wire."""
+"""For each offload the commands that read and set it.
+
+They make frames that are larger than those on the wire.
+"""
 
 
 def _ethtool(name: str, command: int, value: int) -> int:
@@ -52,7 +55,7 @@ def _without_offloads(name: str, stack: ExitStack) -> None:
 
 
 def _open(name: str) -> socket.socket:
-    """A socket that receives and sends all frames of an interface. Raises `UserError` if there is none."""
+    """A socket for all frames of an interface. Raises `UserError` for an unknown one."""
     try:
         number = socket.if_nametoindex(name)
     except OSError:
@@ -108,7 +111,10 @@ class Bridge:
             raise
 
     def run(self, capture: Capture | None = None) -> Record:
-        """Passes frames until the scenario's duration has passed or the user presses Ctrl-C; returns the record."""
+        """Passes frames until the scenario's duration has passed, and returns the record.
+
+        Ctrl-C ends it earlier.
+        """
         found: list[Record] = []
         failed: list[BaseException] = []
 

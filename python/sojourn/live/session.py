@@ -124,7 +124,7 @@ class Session:
             self._error = error
 
     def host(self, name: str) -> HostNamespace:
-        """The host of this name. Raises `UserError` if there is none."""
+        """The host of this name. Raises `UserError` for an unknown name."""
         if name not in self.hosts:
             raise UserError.unknown("--at", name, self.hosts)
         return self.hosts[name]
