@@ -64,7 +64,7 @@ class Flow:
 
 
 def flows_of(network: _sojourn.LiveNetwork, hosts: list[HostNamespace], label: str) -> list[Flow]:
-    """The flows of the plan. Raises `UserError` for those that sockets of this machine can't send."""
+    """The flows of the plan. Raises `UserError` for those that this machine can't send."""
     found = json.loads(network.flows())
     if len(found) > MOST_FLOWS:
         raise UserError(f"{label}: flows: expected at most {MOST_FLOWS} live, got {len(found)}")

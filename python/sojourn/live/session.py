@@ -202,7 +202,7 @@ def _replaced(argument: str, addresses: Mapping[str, str]) -> str:
 
 
 def program_at(text: str) -> Program:
-    """The program of `--at`: a host, `=`, and a command line. Raises `UserError` for anything else."""
+    """The program that a text such as `b=iperf3 -s` names. Raises `UserError` for others."""
     name, _, command = text.partition("=")
     try:
         arguments = shlex.split(command)
