@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +62,18 @@ class Box:
             lambda: subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         ).result()
 
+    def packet_sockets(self) -> int:
+        path = Path("/proc/thread-self/net/packet")
+        return len(self.thread.submit(path.read_text).result().splitlines()) - 1
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    """Waits until something holds, at most half a minute."""
+    until = time.monotonic() + 30
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
 
 @contextmanager
 def three_boxes() -> Iterator[tuple[Box, Box, Box]]:
@@ -93,9 +105,10 @@ def test_a_bridge_shapes_what_passes_between_its_interfaces(tmp_path: Path) -> N
         arguments = ["live", str(file), "--bridge", "inside", "outside", "--out", str(out)]
         bridge = box.start(sys.executable, "-m", "sojourn", *arguments)
         servers = [modem.start(*python(SERVER)), modem.start(*python(ECHO))]
-        time.sleep(3)
-        home.start(*python(PROBE, "192.168.7.2")).wait()
-        home.start(*python(CLIENT, "192.168.7.2", "4")).wait()
+        wait_for(lambda: box.packet_sockets() == 2)
+        time.sleep(0.5)
+        home.start(*python(PROBE, "192.168.7.2")).wait(30)
+        home.start(*python(CLIENT, "192.168.7.2", "4")).wait(30)
         bridge.send_signal(signal.SIGINT)
         _, said = bridge.communicate(timeout=60)
         for server in servers:
