@@ -1,1 +1,1 @@
-"""One download on every host: the simulator, a Linux kernel in virtual time, and this machine's kernel live."""
+"""One download on the simulator, on a Linux kernel in virtual time, and live."""

@@ -1,7 +1,7 @@
 """Measures the gap between the hosts, and writes the table of docs/gap.md.
 
-    python -m conformance.gap              write the table from results.json
-    sudo python -m conformance.gap run     run again: about half an hour, root and the kernel of `sojourn linux build`
+python -m conformance.gap              write the table from results.json
+python -m conformance.gap run          run again, as root: half an hour, with the kernel of `sojourn linux build`
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def measured() -> dict[str, dict[str, list[float]]]:
         for queue in QUEUES:
             for host in HOSTS:
                 records = [sj.run(scenario(queue, controller, host), seed) for seed in range(1, RUNS + 1)]
-                values = {name: [record.value(path) or 0.0 for record in records] for name, (path, *_) in MEASURES.items()}
+                values = {
+                    name: [record.value(path) or 0.0 for record in records] for name, (path, *_) in MEASURES.items()
+                }
                 found[f"{controller} {queue} {host}"] = values
                 print(controller, queue, host, {name: sum(each) / RUNS for name, each in values.items()}, flush=True)
     return found

@@ -91,7 +91,7 @@ def three_boxes() -> Iterator[tuple[Box, Box, Box]]:
 
 
 def _whole_frames() -> None:
-    """Lets `eth0` send frames as a network card does: with checksums, and none larger than the wire takes."""
+    """Lets `eth0` send frames with checksums, none larger than the wire takes."""
     from sojourn.live.bridge import _ethtool
 
     for command in (0x17, 0x1F, 0x24):  # checksums, TSO, GSO

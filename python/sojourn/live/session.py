@@ -97,8 +97,9 @@ class Session:
         self._stack.close()
 
     def begin(self, drives: bool = False) -> None:
-        """Starts the router, at time 0 of the run. With `drives` it also starts the scenario's own flows.
+        """Starts the router, at time 0 of the run.
 
+        With `drives` it also starts the scenario's own flows.
         Raises `UserError` for a flow that sockets of this machine can't send.
         """
         hosts = list(self.hosts.values())
