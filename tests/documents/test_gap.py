@@ -1,6 +1,6 @@
 """docs/gap.md has the table of the stored results."""
 
-from conformance.gap.__main__ import CONTROLLERS, HOSTS, PAGE, QUEUES, written
+from conformance.gap import CONTROLLERS, HOSTS, PAGE, QUEUES, written
 
 
 def test_the_page_has_the_table_of_the_stored_results() -> None:

@@ -149,7 +149,7 @@ class Session:
         return self.host(name).start(replaced, environment, **options)
 
     def run(self, program: Program, servers: Sequence[Program] = (), visit: Callable[[], None] | None = None) -> int:
-        """Starts servers, then a program, and waits until it ends or the scenario's duration has passed.
+        """Starts servers, then a program, and waits until it or the run ends.
 
         Returns its exit code; 0 if it was stopped at the end of the duration. `visit` is called meanwhile.
         """
@@ -180,7 +180,7 @@ class Session:
         return json.loads(text) if text else None
 
     def record(self) -> Record:
-        """Ends the run and returns its record. Raises `RunError` or `ScenarioError` if the run failed."""
+        """Ends the run and returns its record. Raises the error of a run that failed."""
         self.network.stop()
         self._router.join()
         if self._error is not None:

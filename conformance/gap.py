@@ -1,6 +1,6 @@
 """Measures the gap between the hosts, and writes the table of docs/gap.md.
 
-python -m conformance.gap              write the table from results.json
+python -m conformance.gap              write the table from gap.json
 python -m conformance.gap run          run again, as root: half an hour, with the kernel of `sojourn linux build`
 """
 
@@ -14,8 +14,8 @@ from pathlib import Path
 import sojourn as sj
 from sojourn.core.stats import estimate
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE, RESULTS = ROOT / "docs" / "gap.md", Path(__file__).parent / "results.json"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE, RESULTS = ROOT / "docs" / "gap.md", Path(__file__).with_suffix(".json")
 RUNS = 3
 HOSTS = ("simulator", "linux", "live")
 QUEUES = {

@@ -1,1 +1,0 @@
-"""One download on the simulator, on a Linux kernel in virtual time, and live."""
