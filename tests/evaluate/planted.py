@@ -66,3 +66,21 @@ class NoTimeouts(Plain):
     def on_loss(self, event: sj.CongestionEvent) -> float:
         """Halves the window after a loss; keeps it after a timeout."""
         return event.window if event.timeout else super().on_loss(event)
+
+
+class BreaksOnTimeout(Plain):
+    """Reno whose program fails at a timeout."""
+
+    def on_loss(self, event: sj.CongestionEvent) -> float:
+        """Fails at a timeout, else halves the window."""
+        if event.timeout:
+            raise RuntimeError("no answer to a timeout")
+        return super().on_loss(event)
+
+
+class Breaks(Plain):
+    """A program that fails at the first acknowledgment."""
+
+    def on_ack(self, sample: sj.AckSample) -> float | None:
+        """Fails."""
+        raise RuntimeError("nothing works")

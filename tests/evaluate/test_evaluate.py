@@ -96,6 +96,38 @@ def test_require_demands_a_level_and_those_above(small, capsys):
     assert "clauses that do not pass: §5.1.2 bufferbloat (fails)" in capsys.readouterr().err
 
 
+def test_a_failing_run_makes_its_clause_not_run_with_the_reason_and_the_others_are_judged(small, capsys):
+    shutil.copy(RFC9743 / "clauses" / "feedback_loss.toml", small / "clauses")
+    chosen = ["bufferbloat", "feedback_loss", "--controller", f"{PLANTED}:BreaksOnTimeout", "--quick"]
+    assert evaluate(small, *chosen) == 0
+    assert verdicts(small)["feedback_loss"] == "not run"
+    assert verdicts(small)["bufferbloat"] in ("passes", "fails", "undecided")
+    assert "not run: 1" in capsys.readouterr().out
+    entries = json.loads((small.parent / "out" / "evaluation.json").read_text())["clauses"]
+    assert "no answer to a timeout" in next(each for each in entries if each["name"] == "feedback_loss")["not_run"]
+    page = next((small.parent / "out").glob("*.html")).read_text()
+    assert "no answer to a timeout" in page
+    assert evaluate(small, *chosen, "--require", "must") == 1
+    assert "feedback_loss (not run)" in capsys.readouterr().err
+
+
+def test_a_subject_whose_runs_all_fail_is_an_error_of_one_line(small, capsys):
+    assert evaluate(small, "bufferbloat", "--controller", f"{PLANTED}:Breaks", "--quick") == 2
+    error = capsys.readouterr().err
+    assert "nothing works" in error
+    assert "Traceback" not in error
+
+
+def test_a_transport_of_others_can_be_the_subject(small, capsys):
+    pytest.importorskip("sojourn_stacks")
+    shutil.copy(RFC9743 / "clauses" / "short_flows.toml", small / "clauses")
+    assert evaluate(small, "bufferbloat", "short_flows", "--stack", "quinn", "--quick") == 0
+    found = verdicts(small)
+    assert found["bufferbloat"] in ("passes", "fails", "undecided")
+    assert found["short_flows"] == "not run", "a host has no flows of many connections"
+    assert json.loads((small.parent / "out" / "evaluation.json").read_text())["subject"] == "quinn"
+
+
 def test_a_baseline_tells_what_became_better_or_worse(small, capsys):
     assert evaluate(small, "bufferbloat", "--cc", "reno") == 0
     before = small.parent / "before.json"
@@ -117,8 +149,8 @@ def test_a_baseline_tells_what_became_better_or_worse(small, capsys):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "expected a controller: --cc or --controller, got"),
-        (["--aqm", "codel"], "expected a controller: --cc or --controller, got"),
+        ([], "expected a controller: --cc or --controller or --stack, got"),
+        (["--aqm", "codel"], "expected a controller: --cc or --controller or --stack, got"),
         (["--cc", "reno,cubic"], "expected one controller, got"),
         (["--cc", "renoo"], 'got "renoo"'),
         (["--cc", "reno", "--baseline", "experiment.toml"], "expected the evaluation.json of an evaluation"),

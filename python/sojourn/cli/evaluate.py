@@ -21,6 +21,7 @@ from sojourn.core.files import write_atomic
 from sojourn.core.foreign_names import file_name
 from sojourn.core.text_format import counted, number
 from sojourn.runs.hosts import Host
+from sojourn.runs.stacks import STACKS, check_stack
 
 if TYPE_CHECKING:
     from sojourn.experiments.evaluation import ClauseResult
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 
 STYLES = {"passes": "green", "fails": "red", "undecided": "cyan"}
 """The terminal color of each verdict on a clause."""
-SUBJECTS = {"queue": ["--aqm", "--law"], "controller": ["--cc", "--controller"], "start-up": ["--start-up"]}
+SUBJECTS = {
+    "queue": ["--aqm", "--law"],
+    "controller": ["--cc", "--controller", "--stack"],
+    "start-up": ["--start-up"],
+}
 """The options that name a subject, by what an evaluation compares."""
 
 
@@ -81,6 +86,14 @@ class EvaluateOptions(CacheOptions):
         str | None, typer.Option("--controller", help="A controller in Python to evaluate: FILE.py:Class.")
     ] = None
     law: Annotated[str | None, typer.Option("--law", help="A queue law in Python to evaluate: FILE.py:Class.")] = None
+    stack: Annotated[
+        str | None,
+        typer.Option(
+            "--stack",
+            help="A transport of others to evaluate, such as quinn or noq:bbr3 (make hosts).",
+            autocompletion=lambda: list(STACKS),
+        ),
+    ] = None
     seeds: Annotated[
         int | None, typer.Option("--seeds", help="Number of seeds (default: the evaluation's).", min=1)
     ] = None
@@ -112,17 +125,26 @@ def evaluate(options: EvaluateOptions) -> None:
     and intervals. An interrupted evaluation continues where it stopped.
     """
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy")
+    from sojourn.experiments import find_experiment
     from sojourn.experiments.dry_check import check_results
-    from sojourn.experiments.evaluation import FILE, clause_results, evaluation, read_evaluation, unmet
+    from sojourn.experiments.evaluation import (
+        FILE,
+        clause_results,
+        evaluation,
+        nothing_of_subject,
+        read_evaluation,
+        unmet,
+    )
     from sojourn.experiments.report import write_report
     from sojourn.experiments.reproduce import RunOptions, reproduce, run_shard
     from sojourn.experiments.selection import choose
 
     laws = read_laws([options.law] if options.law else None, [options.controller] if options.controller else None)
     before = None if options.baseline is None else read_evaluation(options.baseline)
-    experiment = _evaluated(options, laws)
+    experiment = find_experiment(options.name)
     names = _runnable(experiment, options.clauses or [])
     check_results(experiment, choose(experiment, names).grids)
+    experiment = _evaluated(experiment, options, laws)
     folder = options.out_dir or _folder(experiment, options.quick)
     check_folder(folder)
     with laws.one_line(), progress(experiment.id) as on_progress:
@@ -133,12 +155,15 @@ def evaluate(options: EvaluateOptions) -> None:
             progress=on_progress,
             host=options.host,
             laws=laws.laws or None,
+            keep_failed=True,
         )
         if options.shard is not None:
             done = run_shard(experiment, names, options.seeds, how, options.shard)
             out.print(f"{experiment.id}, shard {options.shard}: {counted(done, 'run')} in the cache")
             return
         outcome = reproduce(experiment, names, options.seeds, how)
+    if reason := nothing_of_subject(outcome):
+        raise UserError(reason)
     found = [each for each in clause_results(outcome) if each.results or not names or each.name in names]
     _print(found, experiment.title)
     written = write_report(outcome, folder)
@@ -155,19 +180,17 @@ def evaluate(options: EvaluateOptions) -> None:
         raise RunError(f"clauses that do not pass: {said}")
 
 
-def _evaluated(options: EvaluateOptions, laws: LawFiles) -> Experiment:
+def _evaluated(experiment: Experiment, options: EvaluateOptions, laws: LawFiles) -> Experiment:
     """The evaluation with its subject.
 
     Raises `UserError` unless exactly one subject of its kind is given.
     """
-    from sojourn.experiments import find_experiment
     from sojourn.experiments.evaluation import with_subject
     from sojourn.experiments.own_queues import asked_tables
 
-    experiment = find_experiment(options.name)
     kind = experiment.file.compares
     named = {"--cc": options.cc, "--aqm": options.aqm, "--start-up": options.start_up}
-    given = named | {"--controller": options.controller, "--law": options.law}
+    given = named | {"--controller": options.controller, "--law": options.law, "--stack": options.stack}
     asked = [name for name, value in given.items() if value is not None]
     fitting = SUBJECTS[kind]
     if len(asked) != 1 or asked[0] not in fitting:
@@ -178,6 +201,9 @@ def _evaluated(options: EvaluateOptions, laws: LawFiles) -> Experiment:
         (name,) = laws.laws
         table = {"cc": "external", "controller": name} if laws.of_flows else {"aqm": "external", "law": name}
         return with_subject(experiment, name, table, [name])
+    if options.stack is not None:
+        check_stack("--stack", options.stack)
+        return with_subject(experiment, options.stack, {}, host=options.stack)
     tables = asked_tables(experiment, given[asked[0]] or "")
     if len(tables) != 1:
         raise UserError.expected(asked[0], f"one {kind}", ", ".join(tables) or "none")

@@ -53,6 +53,8 @@ class ClauseResult:
     results: list[ClaimResult]
     reason: str = ""
     """Why the subject cannot be decided; empty if its clause is decided or not run."""
+    not_run: str = ""
+    """Why a run of it is impossible or failed; "" if all requested ones have results."""
 
     @property
     def passed(self) -> Passed:
@@ -74,6 +76,8 @@ class ClauseResult:
         """
         if self.passed is Passed.NOT_DECIDABLE:
             return self.clause.undecidable or self.reason
+        if self.passed is Passed.NOT_RUN:
+            return self.not_run
         parts = [part for each in self.results for part in each.parts]
         open_parts = [part for part in parts if not part.verdict.holds]
         if not open_parts:
@@ -89,17 +93,17 @@ def evaluations() -> list[Experiment]:
 
 
 def with_subject(
-    experiment: Experiment, label: str, table: Mapping[str, Any], laws: Collection[str] = ()
+    experiment: Experiment, label: str, table: Mapping[str, Any], laws: Collection[str] = (), host: str = ""
 ) -> Experiment:
     """The evaluation of a subject: a table as in a scenario, such as `{"cc": "bbr3"}`.
 
-    Cases that cannot be run are named in a `Note`. `laws` are the names of laws in Python. Raises `UserError` for an
-    experiment without clauses or without a place for a subject.
+    With `host` it is a transport of others, such as `quinn`. Cases that cannot be run are named in a `Note`. `laws` are
+    the names of laws in Python. Raises `UserError` for an experiment without clauses or without a place for a subject.
     """
     if not experiment.clauses or SUBJECT not in experiment.queues:
         raise UserError.expected(str(experiment.main), f"clauses, and queues.{SUBJECT}", "an experiment without them")
     given = experiment.queues[SUBJECT]
-    chosen = Choice(SUBJECT, label, given.title, dict(table), given.values)
+    chosen = Choice(SUBJECT, label, given.title, dict(table), given.values, host=host)
     changed = replace(experiment, queues=experiment.queues | {SUBJECT: chosen})
     return with_varied(replace(changed, grids=possible(changed, changed.grids, [SUBJECT], laws)))
 
@@ -114,8 +118,18 @@ def clause_results(outcome: Outcome) -> list[ClauseResult]:
         prefix = claim_id(name, "")
         results = [by_id[each] for each in by_id if each.startswith(prefix)]
         reasons = [outcome.undecidable[each] for each in outcome.undecidable if each.startswith(prefix)]
-        found.append(ClauseResult(name, clause, results, reasons[0] if reasons else ""))
+        grid = outcome.experiment.grids.get(name)
+        failed = outcome.why_not([*grid.cases(), *sorted(grid.refused)]) if grid else ""
+        found.append(ClauseResult(name, clause, results, reasons[0] if reasons else "", failed))
     return found
+
+
+def nothing_of_subject(outcome: Outcome) -> str:
+    """Why no run of the subject succeeded; "" if one did."""
+    own = [case for grid in outcome.experiment.grids.values() for case in grid.cases() if case.queue == SUBJECT]
+    if any(case in outcome.records for case in own):
+        return ""
+    return outcome.why_not(own)
 
 
 def unmet(found: Sequence[ClauseResult], level: Level) -> list[ClauseResult]:
@@ -134,7 +148,7 @@ def evaluation(outcome: Outcome) -> dict[str, Any]:
     return {
         "evaluation": experiment.id,
         "subject": experiment.queues[SUBJECT].label,
-        "parameters": experiment.queues[SUBJECT].table,
+        "parameters": experiment.queues[SUBJECT].table or {"host": experiment.queues[SUBJECT].host},
         "quick": outcome.quick,
         "seeds": outcome.seeds,
         "clauses": [_entry(each) for each in clause_results(outcome)],
@@ -154,6 +168,8 @@ def _entry(found: ClauseResult) -> dict[str, Any]:
     }
     if found.passed is Passed.NOT_DECIDABLE:
         entry["reason"] = found.why
+    if found.not_run:
+        entry["not_run"] = found.not_run
     return entry | {"requirements": [_requirement(each) for each in found.results]}
 
 

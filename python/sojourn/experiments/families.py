@@ -51,6 +51,8 @@ class Choice:
     """Its values for braces of measures and steps."""
     like: str = ""
     """The queue whose color it has in figures."""
+    host: str = ""
+    """A transport of others that carries its flows instead of a controller in `table`."""
 
 
 @dataclass(frozen=True)

@@ -315,6 +315,9 @@ class Experiment:
         scenario = self._read[chosen.file].copy()
         scenario.set_all(chosen.set)
         for at in chosen.queue_at or self.file.queue_at:
+            if host := self.queues[case.queue].host:
+                scenario.set(f"{at.removesuffix('.tcp.control')}.host", host)
+                continue
             scenario.set(at, self.queue_table(case.queue, case.scenario))
             scenario.set_all({path: value for path, value in chosen.set.items() if path.startswith(f"{at}.")})
         if case.setting:

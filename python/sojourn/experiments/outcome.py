@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
@@ -217,6 +217,8 @@ class Outcome:
 
     left_out: frozenset[Case] = frozenset()
     """The cases that `--quick` skipped."""
+    not_run: Mapping[Case, str] = field(default_factory=dict)
+    """The cases without records because a run is impossible or failed, and the reasons."""
     within: str = "*"
     """The scenarios whose values may be used, as a pattern."""
     _taken: set[Case] = field(default_factory=set)
@@ -314,6 +316,13 @@ class Outcome:
         """Raises `OutsideError` for a scenario outside the restriction."""
         if not fnmatchcase(case.scenario, self.within):
             raise OutsideError(case.scenario)
+
+    def why_not(self, cases: Iterable[Case]) -> str:
+        """Why the first of some cases that was not run has no records; "" if all have them."""
+        for case in cases:
+            if reason := self.not_run.get(case):
+                return reason if str(case) in reason else f"{case}: {reason}"
+        return ""
 
     def taken(self) -> frozenset[Case]:
         """The cases whose measures were used since the last call."""

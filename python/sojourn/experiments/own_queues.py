@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -57,14 +57,8 @@ def possible(
 
     `laws` are the names of laws in Python. Raises `UserError` if a queue in `own` can be run in no case.
     """
-    why: dict[Case, str] = {}
-    cases = dict.fromkeys(case for grid in grids.values() for case in grid.cases())
-    for case in cases:
-        try:
-            experiment.scenario(case).canonical(laws or None)
-        except ScenarioError as error:
-            places = experiment.scenarios[case.scenario].queue_at or experiment.file.queue_at
-            why[case] = str(error).rpartition(places[0])[2].lstrip(".: ")
+    cases = list(dict.fromkeys(case for grid in grids.values() for case in grid.cases()))
+    why = impossible(experiment, cases, laws)
     for label in own:
         of_queue = [case for case in cases if case.queue == label]
         if of_queue and all(case in why for case in of_queue):
@@ -72,3 +66,18 @@ def possible(
     for case, reason in why.items():
         note(f"not run: {experiment.queues[case.queue].label} in {case.scenario}: {reason}")
     return {name: replace(grid, refused=frozenset(why)) for name, grid in grids.items()}
+
+
+def impossible(experiment: Experiment, cases: Iterable[Case], laws: Collection[str] = ()) -> dict[Case, str]:
+    """The cases whose scenario can't be run, and the reason of each.
+
+    `laws` are the names of laws in Python.
+    """
+    why: dict[Case, str] = {}
+    for case in cases:
+        try:
+            experiment.scenario(case).canonical(laws or None)
+        except ScenarioError as error:
+            places = experiment.scenarios[case.scenario].queue_at or experiment.file.queue_at
+            why[case] = str(error).rpartition(places[0])[2].lstrip(".: ")
+    return why

@@ -17,6 +17,7 @@ from sojourn.experiments.claims import Claim
 from sojourn.experiments.judging import judge_claims
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.outcome import Effort, Outcome
+from sojourn.experiments.own_queues import impossible
 from sojourn.experiments.selection import choose
 from sojourn.experiments.verdict import Verdict
 from sojourn.runs.hosts import Host, on_host
@@ -51,6 +52,8 @@ class RunOptions:
     """How often claims are judged at most; see `Outcome.looks`."""
     keep_mistakes: bool = False
     """Whether `Outcome.mistakes` keeps errors of claims and measures instead of raising them."""
+    keep_failed: bool = False
+    """Whether `Outcome.not_run` keeps cases with a failing run instead of raising."""
 
 
 @dataclass(frozen=True)
@@ -108,22 +111,30 @@ def reproduce(
     """
     options = options or RunOptions()
     plan = planned(experiment, names, seeds, options)
-    records, effort = _timed(lambda timed: run_each(experiment, plan.asked, timed), options)
-    by_case = dict(zip((each.case for each in plan.asked), records, strict=True))
+    runs, effort = _timed(lambda timed: _ran(experiment, plan.asked, timed), options)
+    refused = {case for each in plan.grids for case in each.refused}
+    not_run = impossible(experiment, sorted(refused), options.laws or ()) if options.keep_failed else {}
+    not_run |= {each.asked.case: each.failure for each in reversed(runs) if each.failure}
+    by_case: dict[Case, list[Record]] = {each.case: [] for each in plan.asked if each.case not in not_run}
+    for each in runs:
+        if each.asked.case in by_case:
+            by_case[each.asked.case].append(each.finished)
+    chosen = [replace(each, refused=each.refused | not_run.keys()) for each in plan.chosen]
     shortened = _shortened(experiment, plan.grids, len(plan.seeds), options.quick)
     if options.host is Host.LINUX:
         shortened.append("the TCP of a Linux kernel instead of the paper's")
     quick = options.quick and bool(shortened)
     outcome = Outcome(
         experiment,
-        plan.chosen,
+        chosen,
         plan.seeds,
         by_case,
         shortened=shortened,
         quick=quick,
         looks=options.looks,
         effort=effort,
-        left_out=frozenset(case for each in plan.grids for case in each.cases()) - by_case.keys(),
+        left_out=frozenset(case for each in plan.grids for case in each.cases()) - by_case.keys() - not_run.keys(),
+        not_run=not_run,
         mistakes=[] if options.keep_mistakes else None,
     )
     for claim in plan.claims:
@@ -160,9 +171,7 @@ def _seeds_of_cases(chosen: list[Grid], seeds: list[int], given: bool) -> dict[C
     return found
 
 
-def _timed(
-    run: Callable[[RunOptions], list[list[Record]]], options: RunOptions
-) -> tuple[list[list[Record]], Effort | None]:
+def _timed(run: Callable[[RunOptions], list[_Run]], options: RunOptions) -> tuple[list[_Run], Effort | None]:
     """The result of `run` and its cost; no cost if there was nothing to run."""
     seen: list[tuple[int, int]] = []
 
@@ -172,11 +181,11 @@ def _timed(
             options.progress(done, total)
 
     wall, cpu = time.perf_counter(), cpu_time()
-    records = run(replace(options, progress=watch))
+    runs = run(replace(options, progress=watch))
     seconds, cpu_seconds = time.perf_counter() - wall, cpu_time() - cpu
-    if not records:
-        return records, None
-    return records, Effort(seconds, cpu_seconds, runs=seen[-1][1], cached=seen[0][0])
+    if not seen:
+        return runs, None
+    return runs, Effort(seconds, cpu_seconds, runs=seen[-1][1], cached=seen[0][0])
 
 
 def run_cases(
@@ -202,14 +211,19 @@ def run_each(experiment: Experiment, asked: list[CaseRequest], options: RunOptio
 
     A case may occur with several changes. A case with steps is run again after each of them.
     """
+    done = iter(_ran(experiment, asked, options))
+    return [[next(done).finished for _ in each.seeds] for each in asked]
+
+
+def _ran(experiment: Experiment, asked: list[CaseRequest], options: RunOptions) -> list[_Run]:
+    """The runs of cases, case by case and seed by seed."""
     waiting = [_Run(each, seed) for each in asked for seed in each.seeds]
     every, before = list(waiting), 0
     while waiting:
         _run_once(experiment, waiting, replace(options, progress=_counted_from(before, options.progress)))
         before += len(waiting)
-        waiting = [each for each in waiting if each.record is None]
-    done = iter(every)
-    return [[next(done).finished for _ in each.seeds] for each in asked]
+        waiting = [each for each in waiting if each.record is None and not each.failure]
+    return every
 
 
 def _counted_from(before: int, progress: Progress | None) -> Progress | None:
@@ -227,6 +241,8 @@ class _Run:
     changes: dict[str, Any] = field(default_factory=dict)
     record: Record | None = None
     """The record of its last run."""
+    failure: str = ""
+    """Why it failed, if it did."""
 
     @property
     def finished(self) -> Record:
@@ -259,8 +275,12 @@ def _run_once(experiment: Experiment, runs: list[_Run], options: RunOptions) -> 
         progress=options.progress,
         laws=options.laws,
         on_failed=failed.__setitem__,
+        keeps_raised=options.keep_failed,
     )
-    raise_failed([failed[index] for index in sorted(failed)], len(jobs), cache)
+    if not options.keep_failed:
+        raise_failed([failed[index] for index in sorted(failed)], len(jobs), cache)
+    for index, why in failed.items():
+        runs[index].failure = why
 
 
 def _jobs(experiment: Experiment, runs: list[_Run], options: RunOptions) -> list[Job]:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from sojourn import _sojourn
-from sojourn.core.errors import Interrupted, RunError, ScenarioError
+from sojourn.core.errors import Interrupted, RunError, ScenarioError, UserError, one_line
 from sojourn.core.record import Record
 from sojourn.core.record_files import Series, pack_series
 from sojourn.linux.guest import Guests
@@ -44,6 +44,8 @@ class Runs:
 
     on_record: Callable[[int, Record], None]
     on_failed: Callable[[int, str], None] | None
+    keeps_raised = False
+    """Whether an exception of a run is reported to `on_failed` instead of ending all runs."""
     laws: dict[str, Callable[..., Any]]
     uncached: set[str]
     """The keys of runs with a law whose code is unknown."""
@@ -179,7 +181,7 @@ class Runs:
         if answer.raised:  # the same run here raises the exception itself, with its place in the law
             self.in_threads([answer.index], 1)
             return
-        if answer.refused:
+        if answer.refused and not self.keeps_raised:
             job = self._job(answer.index)
             raise of_run(ScenarioError(answer.failure), job.scenario, job.seed)
         if answer.failure:
@@ -222,19 +224,34 @@ class Runs:
     def in_threads(self, indices: Sequence[int], threads: int) -> None:
         """Executes these runs in threads of this process."""
         for first in range(0, len(indices), BATCH):
-            batch = indices[first : first + BATCH]
-            try:
-                done = lambda i, *found, batch=batch: self._finish(batch[i], *found)  # noqa: E731
-                _sojourn.run_many(list(map(self._work, batch)), threads, done, self.laws)
-            except Exception as error:
-                failed: int | None = getattr(error, "job", None)
-                if failed is None:
-                    raise
-                job = self._job(batch[failed])
-                named = of_run(error, job.scenario, job.seed)
-                if named is error:
-                    raise
-                raise named from None
+            batch = list(indices[first : first + BATCH])
+            while batch:
+                batch = self._in_threads(batch, threads)
+
+    def _in_threads(self, batch: list[int], threads: int) -> list[int]:
+        """Executes a batch, and returns the runs that an exception of another one ended."""
+        left = set(batch)
+
+        def done(at: int, record_json: str, series: Series, *packed: bytes) -> None:
+            left.discard(batch[at])
+            self._finish(batch[at], record_json, series, *packed)
+
+        try:
+            _sojourn.run_many(list(map(self._work, batch)), threads, done, self.laws)
+        except Exception as error:
+            failed: int | None = getattr(error, "job", None)
+            if failed is None:
+                raise
+            if self.keeps_raised and self.on_failed:
+                own = isinstance(error, (UserError, RunError))
+                self._fail(batch[failed], one_line(f"{'' if own else f'raised {type(error).__name__}: '}{error}"))
+                return [index for index in batch if index in left - {batch[failed]}]
+            job = self._job(batch[failed])
+            named = of_run(error, job.scenario, job.seed)
+            if named is error:
+                raise
+            raise named from None
+        return []
 
     def on_cluster(self, cluster: Cluster) -> None:
         """Executes all runs on a cluster. Runs with a shared beginning are adjacent."""

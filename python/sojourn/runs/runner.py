@@ -230,6 +230,7 @@ def run_each(
     shard: str | None = None,
     laws: Laws | None = None,
     on_failed: Callable[[int, str], None] | None = None,
+    keeps_raised: bool = False,
 ) -> None:
     """Runs the jobs that the cache lacks. Calls `on_record(index, record)` for every job.
 
@@ -243,7 +244,8 @@ def run_each(
 
     `laws` are Python laws by name, as for `run`. The key of a run covers the code of its laws (see `law_digest`). Laws
     that a worker process can't import are called in threads of this process, so a run that exhausts the memory then
-    ends them all. An exception of a law gets a note with the law, the time, the scenario and the seed.
+    ends them all. An exception of a law gets a note with the law, the time, the scenario and the seed. With
+    `keeps_raised` it is passed to `on_failed` instead.
 
     Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or
     an unwritable cache, `RunError` if an executor fails, and `UserError` for a law that no scenario uses, a worker with
@@ -290,6 +292,7 @@ def run_each(
                 cache.check_writable()
         runs = Runs(jobs, missing, cache, progress, len(places))
         runs.on_record, runs.on_failed, runs.traces = on_record, on_failed, traces
+        runs.keeps_raised = keeps_raised
         runs.laws, runs.uncached, runs.of_laws = own, uncached, of_laws
         runs.packed_laws = pack_laws(laws) if laws else b""
         runs.run(linux, cluster, threads)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sojourn.core import field_paths
 from sojourn.core.errors import ScenarioError, UserError
-from sojourn.core.extras import BUILT, require
+from sojourn.core.extras import BUILT, MissingExtraError, require
 from sojourn.core.scenario import Scenario
 
 
@@ -47,17 +47,31 @@ def supplied(hosts: Mapping[str, str], others: Iterable[str] = ()) -> dict[str, 
     """
     made = {}
     for group, host in hosts.items():
-        stack, _, controller = host.partition(":")
         where = f"flows.{field_paths.element(group)}.host"
-        if stack not in STACKS:
-            wrong = UserError.unknown(where, stack, [*others, *STACKS])
-            raise ScenarioError(f"{wrong}; other stacks need a program with the crate sojourn-harness")
-        package, module, maker = STACKS[stack]
-        require(package)
         try:
-            made[host] = getattr(import_module(module), maker)(controller or None)
+            made[host] = check_stack(where, host, others)
+        except MissingExtraError:
+            raise
         except UserError as error:
-            raise ScenarioError(f"{where}: {error}") from None
+            raise ScenarioError(str(error)) from None
+    return made
+
+
+def check_stack(where: str, host: str, others: Iterable[str] = ()) -> Callable[[str, int], Any]:
+    """The host of a stack, as `supplied` describes it.
+
+    Raises `UserError` at `where` for an unknown stack or controller, and `MissingExtraError` as `supplied` does.
+    """
+    stack, _, controller = host.partition(":")
+    if stack not in STACKS:
+        wrong = UserError.unknown(where, stack, [*others, *STACKS])
+        raise UserError(f"{wrong}; other stacks need a program with the crate sojourn-harness")
+    package, module, maker = STACKS[stack]
+    require(package)
+    try:
+        made: Callable[[str, int], Any] = getattr(import_module(module), maker)(controller or None)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
     return made
 
 
