@@ -257,7 +257,8 @@ impl<'a> Router<'a> {
         }
         let (flow, rtt) = match self.store.about(packet.handle).answer {
             Answer::Nothing => return,
-            Answer::Datagram => return self.read(at, packet.flow, |_| u64::from(packet.payload)),
+            // As in the simulator, a datagram counts with its headers.
+            Answer::Datagram => return self.read(at, packet.flow, |_| u64::from(packet.size)),
             Answer::Ack(flow, number) => (flow, self.trackers[flow as usize].on_ack_received(at, number)),
             Answer::Reply(flow, number) => (flow, self.trackers[flow as usize].on_reply(at, number)),
         };
