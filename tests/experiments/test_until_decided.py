@@ -37,13 +37,14 @@ def measured(monkeypatch):
     looks: list[int] = []
 
     def start(values):
-        def run_each(_, asked, options):
-            options.progress(1, 1)
-            looks.append(len(asked[0].seeds))
-            return [[record_of(float(values[seed - 1])) for seed in each.seeds] for each in asked]
+        def run_jobs(jobs, take, progress, **_):
+            progress(1, 1)
+            looks.append(len(jobs))
+            for index, job in enumerate(jobs):
+                take(index, record_of(float(values[job.seed - 1])))
 
         looks.clear()
-        monkeypatch.setattr(sys.modules[until_decided.__module__], "run_each", run_each)
+        monkeypatch.setattr(sys.modules[until_decided.__module__], "run_jobs_of", run_jobs)
         return looks
 
     return start

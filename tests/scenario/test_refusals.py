@@ -165,7 +165,7 @@ def test_a_comparison_refuses_what_has_no_form_of_a_scenario(capsys, dumbbell, c
             '--vary flows.ftp.count: expected each value once, got "1" twice',
         ),
         (("run", "--seeds", "10000000"), "--seeds: expected a count of 1 to 1000000, or a list of seeds, got 10000000"),
-        (("run", "--host", "x"), 'FILE with host=x: host: expected one of simulator, linux, got "x"'),
+        (("run", "--host", "x"), 'FILE with host=x: host: expected one of simulator, linux, live, got "x"'),
     ],
 )
 def test_an_option_has_its_dashes_in_every_message(capsys, dumbbell, arguments, said):

@@ -77,7 +77,7 @@ class LiveOptions:
 
 @takes(LiveOptions)
 def live(options: LiveOptions) -> None:
-    """Runs real programs behind the links and queues of a scenario, in real time.
+    """Runs real programs behind the links of a scenario.
 
     Each host becomes a network namespace of this machine; needs Linux and the rights of root. Without a program, the
     scenario's flows are sent by this machine's TCP and UDP.
