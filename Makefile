@@ -145,10 +145,10 @@ python-test: setup
 # so they take the dependencies that are compiled already.
 slow-test: setup
 	@$(LINTED) cargo build --quiet --workspace --all-targets
-	@$(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder -m slow
+	@$(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder -m slow --ignore=tests/bpf
 	@$(LINTED) cargo test $(TESTED) --quiet -- --ignored
 
-# Test modules that call no library which others do not call have a mark; all others run with the lowest versions. The package is used from python/, with the
+# Test modules that call no library which others do not call have a mark, or are in folders that are ignored; all others run with the lowest versions. The package is used from python/, with the
 # extension module that `setup` built: it works with all these versions.
 lowest: setup
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
@@ -157,7 +157,8 @@ lowest: setup
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --requirement $(LOWEST)/requirements.txt
 	@printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -c "from sojourn_program import entry; entry()" "$$@"\n' \
 	    > $(LOWEST)/bin/sojourn && chmod +x $(LOWEST)/bin/sojourn
-	PYTHONPATH=python $(LOWEST)/bin/python -m pytest $(PARALLEL) -m 'not slow and not no_libraries'
+	PYTHONPATH=python $(LOWEST)/bin/python -m pytest $(PARALLEL) -m 'not slow and not no_libraries' \
+	    --ignore=tests/live --ignore=tests/bpf
 
 deny:
 	@sh scripts/deny.sh

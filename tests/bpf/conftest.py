@@ -1,13 +1,11 @@
 """The kernel is one for all tests, so the files of this folder use it in turn."""
 
-import fcntl
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sojourn.bpf.build import missing
+from tests.support.namespaces import in_turn
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -16,6 +14,5 @@ def alone() -> Iterator[None]:
     if missing() is not None:
         yield
         return
-    with (Path(tempfile.gettempdir()) / "sojourn-bpf-tests.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with in_turn():
         yield

@@ -12,9 +12,11 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -26,6 +28,14 @@ TCP_INFO, TCP_CONGESTION = 11, 13
 PORT = 5001
 RECEIVER, SENDER = "10.77.2.1", "10.77.1.1"
 PREFIX = f"sj{os.getpid()}"
+
+
+@contextmanager
+def in_turn() -> Iterator[None]:
+    """Waits until no other process tests programs or namespaces in this kernel."""
+    with (Path(tempfile.gettempdir()) / "sojourn-kernel-tests.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def run(*words: str) -> str:

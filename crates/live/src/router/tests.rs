@@ -176,3 +176,40 @@ proptest! {
         prop_assert_eq!(router.store.len(), 0);
     }
 }
+
+/// Ten million packets from a generator: random bytes, and segments with random changes.
+#[test]
+#[ignore = "a minute: `make slow-test`"]
+fn ten_million_random_packets_pass_or_are_counted() {
+    let plan = plan("aqm = \"cake\", ack_filter = \"filter\"", "");
+    let mut router = router(&plan, Switch::Addresses);
+    let mut random = sojourn_units::Stream::named(1, "packets");
+    let (mut arrived, offered) = (0, 10_000_000);
+    for number in 0..offered {
+        let mut bytes = segment([0, 1], [9, 80], [1, 1], 60);
+        bytes.truncate(random.below(101) as usize);
+        for _ in 0..random.below(8) {
+            let at = random.below(bytes.len().max(1) as u64) as usize;
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte = random.below(256) as u8;
+            }
+        }
+        let now = Time::ZERO + Duration::from_micros(5 * number);
+        router.offer(now, random.below(2) as u32, &bytes);
+        router
+            .advance(now, &mut |_| {
+                arrived += 1;
+                true
+            })
+            .unwrap();
+    }
+    router
+        .advance(ms(60_000), &mut |_| {
+            arrived += 1;
+            true
+        })
+        .unwrap();
+    let Counts { malformed, strayed, unconnected, .. } = router.counts();
+    assert!(malformed > offered / 10 && arrived > offered / 100, "{malformed} malformed, {arrived} arrived");
+    assert_eq!(arrived + router.groups[0].dropped + malformed + strayed + unconnected, offered);
+}
