@@ -117,6 +117,7 @@ class Bridge:
         """
         found: list[Record] = []
         failed: list[BaseException] = []
+        ended = threading.Event()
 
         def serve() -> None:
             try:
@@ -127,15 +128,17 @@ class Bridge:
                 found.append(Record.from_json(*self.network.run(descriptors, version, capture, None, True)))
             except BaseException as error:  # raised again by the caller's thread
                 failed.append(error)
+            finally:
+                ended.set()
 
-        router = threading.Thread(target=serve, name="router", daemon=True)
-        router.start()
+        threading.Thread(target=serve, name="router", daemon=True).start()
         try:
-            while router.is_alive():
-                router.join(0.1)
+            # Ctrl-C in `Thread.join` would count the thread as ended while it runs.
+            while not ended.wait(0.1):
+                pass
         except KeyboardInterrupt:
             self.network.stop()
-            router.join()
+            ended.wait()
         finally:
             self._stack.close()
         if failed:

@@ -75,6 +75,7 @@ class Session:
         self._result: tuple[str, Series] | None = None
         self._error: BaseException | None = None
         self._router = threading.Thread(target=self._serve, name="router", daemon=True)
+        self._ended = threading.Event()
         self._traffic: Traffic | None = None
         try:
             for name, *addresses in found:
@@ -123,6 +124,8 @@ class Session:
             self._result = self.network.run(descriptors, version, self._capture, own_port)
         except BaseException as error:  # raised again in `record`
             self._error = error
+        finally:
+            self._ended.set()
 
     def host(self, name: str) -> HostNamespace:
         """The host of this name. Raises `UserError` for an unknown name."""
@@ -164,8 +167,9 @@ class Session:
 
     def wait(self, done: Callable[[], bool], visit: Callable[[], None] | None = None) -> None:
         """Waits until `done` or until the run ends."""
-        while self._router.is_alive() and not done():
-            self._router.join(0.05)
+        # Ctrl-C in `Thread.join` would count the router as ended while it runs.
+        while not self._ended.is_set() and not done():
+            self._ended.wait(0.05)
             if visit is not None:
                 visit()
 
