@@ -202,9 +202,7 @@ impl Sender {
     /// Called after everything but an ACK on the fast path.
     #[inline]
     fn predict(&mut self) {
-        if self.core.predicts() {
-            self.core.predict(self.recovery.is_quiet());
-        }
+        self.core.predict(self.recovery.is_quiet());
     }
 
     /// Handles an ACK of any kind on the slow path.

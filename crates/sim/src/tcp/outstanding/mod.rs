@@ -74,6 +74,9 @@ pub struct Outstanding {
     pub retrans_out: u32,
     /// No segment with a lower number waits for retransmission.
     hint: u64,
+    /// Nothing is known of the segments from this number on.
+    /// It holds if RACK-TLP stores them.
+    plain_from: u64,
 }
 
 impl Outstanding {
@@ -147,6 +150,27 @@ impl Outstanding {
             let run = self.pop_run(first, snd_una);
             seen(&run);
         }
+    }
+
+    /// Whether this ACK acknowledges a segment, and nothing is known of any outstanding one.
+    /// The first segment must start at `snd_una`.
+    #[inline]
+    pub fn is_plain(&self, snd_una: u64, ack: u64) -> bool {
+        self.first >= self.plain_from
+            && self.sacked.is_empty()
+            && self.head().is_some_and(|head| head.start == snd_una && head.end() <= ack)
+    }
+
+    /// Removes the acknowledged segments after [`Outstanding::is_plain`].
+    #[inline]
+    pub fn take_plain(&mut self, snd_una: u64) -> Option<Run> {
+        let mut run = Run::of(self.segments.pop_front()?);
+        while let Some(&segment) = self.segments.front().filter(|segment| segment.end() <= snd_una) {
+            self.segments.pop_front();
+            (run.last, run.count) = (segment, run.count + 1);
+        }
+        self.begin_at(self.first + u64::from(run.count));
+        Some(run)
     }
 
     /// Removes the first segment, and those after it that are acknowledged and in the same state.
@@ -244,6 +268,13 @@ impl Outstanding {
             segment.set(tag::SACKED);
         }
         self.sacked_out += run.count;
+        self.learn(self.first + index as u64 + u64::from(run.count - 1));
+    }
+
+    /// Something is known of the segment with this number.
+    #[inline]
+    fn learn(&mut self, number: u64) {
+        self.plain_from = self.plain_from.max(number + 1);
     }
 
     /// A duplicate of these bytes arrived: their retransmissions are no longer in flight.
@@ -291,6 +322,19 @@ impl Outstanding {
     /// All segments, if they are few enough to be checked one by one after each call.
     pub fn if_few(&self) -> Option<impl Iterator<Item = &Segment>> {
         (self.segments.len() <= CHECKED).then(|| self.segments.iter())
+    }
+
+    /// Checks that nothing is known of the segments from `plain_from` on.
+    ///
+    /// # Panics
+    /// If something is.
+    pub fn check_plain(&self) {
+        let plain = |(number, segment): (u64, &Segment)| number < self.plain_from || segment.is_untagged();
+        assert!(
+            self.segments.len() > CHECKED || self.numbers().zip(&self.segments).all(plain),
+            "nothing is known from {} on: {self:?}",
+            self.plain_from
+        );
     }
 
     /// Checks that the segments cover `snd_una` to `snd_max`, and that their states are counted.

@@ -28,6 +28,7 @@ impl Outstanding {
         self.lost_out += u32::from(!known);
         self.retrans_out -= u32::from(known);
         self.hint = self.hint.min(number);
+        self.learn(number);
         true
     }
 
@@ -69,6 +70,7 @@ impl Outstanding {
         let index = usize::try_from(number.checked_sub(self.first)?).ok().filter(|&index| index < self.segments.len())?;
         while self.list_next() {}
         self.by_time.push_back(Transmission { number, sent: now });
+        self.learn(number);
         let segment = &mut self.segments[index];
         segment.sent = now;
         self.retrans_out += u32::from(!probe && !segment.has(tag::RETRANSMITTED));

@@ -120,9 +120,9 @@ pub struct SenderCore {
     write_closed: bool,
     state: State,
     /// Whether the next ACK of new data may take the fast path (`prediction.rs`).
-    /// `predicts` is whether any ACK ever may.
+    /// `shortcuts` is whether there are fast paths at all.
     predictable: bool,
-    predicts: bool,
+    shortcuts: bool,
     last_reduction: LastReduction,
     /// `snd_max` at the last reduction: data below was sent before it (rfc6582#3.2).
     recover: u64,
@@ -195,7 +195,7 @@ impl SenderCore {
         let path = Path::new(&cc, params, ecn);
         let limits = Limits::new(&cc, params);
         Ok(SenderCore {
-            predicts: origin.predicts && path.is_none() && limits.is_none(),
+            shortcuts: origin.predicts,
             limits,
             path,
             ecn,
@@ -235,7 +235,7 @@ impl SenderCore {
     /// A parameter of the congestion controller is out of range.
     pub fn reopened(&self, clock_phase: Duration, params: &TcpOptions) -> Result<Self, ParamError> {
         let incarnation = self.incarnation.wrapping_add(1);
-        let origin = Origin { flow: self.flow, incarnation, clock_phase, predicts: self.predicts };
+        let origin = Origin { flow: self.flow, incarnation, clock_phase, predicts: self.shortcuts };
         Ok(SenderCore { stats: self.stats, ..SenderCore::new(origin, params)? })
     }
 

@@ -13,19 +13,20 @@ use crate::tcp::call::{Call, SegmentSink};
 use sojourn_cc::CongestionController;
 
 impl SenderCore {
-    /// Whether an ACK may ever take the fast path.
+    /// Whether fast paths may be taken.
     #[inline]
-    pub fn predicts(&self) -> bool {
-        self.predicts
+    pub fn takes_shortcuts(&self) -> bool {
+        self.shortcuts
     }
 
     /// Determines whether the next ACK may take the fast path.
     /// `quiet` is whether recovery has nothing to do.
     #[inline]
     pub fn predict(&mut self, quiet: bool) {
+        let plain = quiet && self.shortcuts && self.path.is_none() && self.limits.is_none();
         let pending = self.after_timeout || (self.cwr_pending && self.ecn.is_on()) || self.ecn_at_one_segment || self.wait_for_rto;
         let usual = self.state == State::Established && self.snd_nxt == self.snd_max && self.limited_transmit_bytes == 0;
-        self.predictable = quiet && usual && !pending;
+        self.predictable = plain && usual && !pending;
     }
 
     /// Whether this ACK may take the fast path.

@@ -5,6 +5,7 @@
 //! | file | content |
 //! |---|---|
 //! | `mod.rs` | the state, and the processing of an ACK |
+//! | `prediction.rs` | the fast path of ACKs while nothing is missing |
 //! | `outcome.rs` | the content of an ACK |
 //! | `rack.rs` | loss detection by time |
 //! | `alert.rs` | the states of congestion control (Linux `tcp_fastretrans_alert`) |
@@ -20,6 +21,7 @@
 mod alert;
 mod outcome;
 mod output;
+mod prediction;
 mod prr;
 mod rack;
 mod spurious;
@@ -249,9 +251,7 @@ impl RackTlp {
             in_flight: f64::from(outcome.prior_in_flight),
             rtt: outcome.rtt,
             one_way_delay: outcome.one_way_delay,
-            cwnd_limited: may_grow
-                && forward
-                && (!call.params.growth_needs_limit || call.params.rate_limited_increase || self.usage.is_cwnd_limited(sender)),
+            cwnd_limited: may_grow && forward && self.may_grow(sender, call.params),
             in_recovery: !may_grow,
             after_timeout: self.state == State::Loss,
             open: outcome.open,
@@ -259,6 +259,12 @@ impl RackTlp {
             ece: outcome.ece,
         };
         sender.report(&delivered, call);
+    }
+
+    /// Whether the window may grow: the congestion window is in use, or need not be.
+    #[inline]
+    fn may_grow(&self, sender: &SenderCore, params: &TcpOptions) -> bool {
+        !params.growth_needs_limit || params.rate_limited_increase || self.usage.is_cwnd_limited(sender)
     }
 
     /// Whether the window is that of a reduction.
@@ -304,10 +310,33 @@ impl RackTlp {
     }
 }
 
+impl RackTlp {
+    /// Acts on an ACK whose content is known.
+    /// Finds losses, sets the window and the timer, and sends.
+    fn finish_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, outcome: &mut AckOutcome, call: &mut Call<O>) {
+        self.undo.see(ack, call.params.timestamps);
+        let dubious = !outcome.acked || outcome.sacked || outcome.ece || outcome.duplicate || self.state != State::Open;
+        let alarmed = dubious && (ack.outstanding || outcome.duplicate);
+        let resend = if alarmed { self.alert(sender, outcome, call) } else { Resend::Nothing };
+        self.tell_state(sender);
+        if ack.outstanding {
+            if outcome.set_timer {
+                self.set_timer(sender, call);
+            }
+            self.control(sender, outcome, call);
+            sender.update_pace(call.params);
+            self.resend(resend, sender, call);
+        }
+        self.send_window(sender, call);
+    }
+}
+
 impl LossRecovery for RackTlp {
     fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &AckDigest, call: &mut Call<O>) {
+        if self.is_predicted(sender, ack) {
+            return self.on_predicted_ack(sender, ack, call);
+        }
         self.newly_lost = 0;
-        self.undo.see(ack, call.params.timestamps);
         let mut outcome = AckOutcome {
             prior_una: ack.prior_una,
             advanced: ack.advances(),
@@ -320,19 +349,7 @@ impl LossRecovery for RackTlp {
             self.rack.update_reo_wnd(call.now);
         }
         self.on_probe_acked(sender, ack.packet.seq, &mut outcome, call);
-        let dubious = !outcome.acked || outcome.sacked || outcome.ece || outcome.duplicate || self.state != State::Open;
-        let alarmed = dubious && (ack.outstanding || outcome.duplicate);
-        let resend = if alarmed { self.alert(sender, &mut outcome, call) } else { Resend::Nothing };
-        self.tell_state(sender);
-        if ack.outstanding {
-            if outcome.set_timer {
-                self.set_timer(sender, call);
-            }
-            self.control(sender, &mut outcome, call);
-            sender.update_pace(call.params);
-            self.resend(resend, sender, call);
-        }
-        self.send_window(sender, call);
+        self.finish_ack(sender, ack, &mut outcome, call);
     }
 
     /// While data is outstanding the strategy owns the timer.
@@ -379,6 +396,7 @@ impl LossRecovery for RackTlp {
 
     fn check_invariants(&self, sender: &SenderCore) {
         self.sent.check_invariants(sender.snd_una(), sender.snd_max());
+        self.sent.check_plain();
         sender.check_samples(&self.sent);
     }
 }

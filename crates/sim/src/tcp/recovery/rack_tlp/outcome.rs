@@ -57,6 +57,13 @@ pub(super) struct AckOutcome {
 }
 
 impl AckOutcome {
+    /// The content of an ACK of this run that reports marks, in the state `Open`.
+    pub(super) fn of_marked(run: &Run, prior_una: u64, high_seq: u64) -> Self {
+        let mut outcome = AckOutcome { prior_una, prior_highest: prior_una, covered: run.count, ..AckOutcome::default() };
+        outcome.take_run(run, high_seq);
+        AckOutcome { advanced: true, open: true, acked: true, ece: true, set_timer: true, ..outcome }
+    }
+
     /// Extends a span of departure times by those of newly delivered segments.
     /// The segments left from `first` to `last`.
     #[inline]
