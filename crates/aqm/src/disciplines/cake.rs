@@ -12,7 +12,7 @@ use crate::{Amount, ArrivingAck, Backlog, Fate, FlowHashes, Packet, PacketView, 
 use alloc::vec::Vec;
 use sojourn_units::{Overhead, Rate, Time};
 pub(crate) use tin::QUEUES;
-use tin::{Sender, Set, Tin};
+use tin::{List, NO_HOST, Sender, Set, Tin};
 
 /// Mapping of DSCPs to tins.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -108,8 +108,9 @@ pub struct CakeQueues<P> {
     hashes: FlowHashes,
     tins: Vec<Tin<P>>,
     packets: u32,
-    /// The tin of the last packet that was sent.
+    /// The tin of the last packet that was sent, and that of the last one that joined.
     last: usize,
+    joined: usize,
     /// The tin whose turn it is, and whether its queue continues after an unsent packet.
     current: usize,
     resumes: bool,
@@ -132,6 +133,7 @@ impl<P: Packet> CakeQueues<P> {
             tins,
             packets: 0,
             last: 0,
+            joined: 0,
             current: 0,
             resumes: false,
             next: Time::ZERO,
@@ -139,10 +141,10 @@ impl<P: Packet> CakeQueues<P> {
     }
 
     /// The tin of a packet, and its host.
-    fn origin(&self, place: u32) -> (usize, Option<u32>) {
+    fn origin(&self, place: u32) -> (usize, u32) {
         let known = self.origins.binary_search_by_key(&place, |origin| origin.place).ok().map(|at| self.origins[at]);
         let host = known.map(|origin| origin.group).filter(|_| self.queuing.isolates_hosts);
-        (known.map_or(0, |origin| origin.tin), host)
+        (known.map_or(0, |origin| origin.tin), host.unwrap_or(NO_HOST))
     }
 
     /// Chooses the tin that sends at `now`.
@@ -187,7 +189,11 @@ impl<P: Packet> CakeQueues<P> {
             let tin = &mut self.tins[self.current];
             let (list, at) = tin.first(core::mem::replace(&mut decays, false))?;
             if tin.flow(at).deficit <= 0 {
-                tin.refill(list, at);
+                if list == List::Old && !tin.is_empty() {
+                    tin.refill_old();
+                } else {
+                    tin.refill(list, at);
+                }
                 resumes = true;
                 continue;
             }
@@ -250,6 +256,10 @@ impl<P: Packet> Contents<P> for CakeQueues<P> {
         (self.tins.len() > 1).then_some(self.last)
     }
 
+    fn last_joined(&self) -> Option<usize> {
+        (self.tins.len() > 1).then_some(self.joined)
+    }
+
     fn queue_of(&self, ack: &ArrivingAck) -> Option<(u32, &Waiting<P>)> {
         let (tin, _) = self.origin(ack.place);
         let at = self.tins[tin].find(self.hashes.of(ack.flow))?;
@@ -276,6 +286,7 @@ impl<P: Packet, A: FlowAqm> Queues<P, A> for CakeQueues<P> {
         }
         self.packets += 1;
         let hash = self.hashes.of(packet.flow());
+        self.joined = at;
         self.tins[at].push(now, packet, Sender { hash, host });
     }
 

@@ -33,11 +33,14 @@ pub(super) enum List {
     Decaying,
 }
 
+/// The host of a flow whose group is unknown, or of any flow if hosts are not isolated.
+pub(super) const NO_HOST: u32 = u32::MAX;
+
 /// The sender of a packet: the hash of its flow, and its host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sender {
     pub hash: u32,
-    pub host: Option<u32>,
+    pub host: u32,
 }
 
 /// The queue of a flow.
@@ -52,7 +55,36 @@ pub(super) struct Flow<P> {
     set: Set,
     /// The hash of the flow to which it is assigned (Linux `tags`).
     tag: Option<u32>,
-    host: Option<u32>,
+    host: u32,
+}
+
+impl<P> Flow<P> {
+    /// Adds a quantum in parts of 2^16 of a byte.
+    /// What is less than a byte is carried over.
+    #[inline]
+    fn add(&mut self, quantum: u32) {
+        let sum = quantum + self.rest;
+        self.rest = sum & 0xffff;
+        self.deficit += i64::from(sum >> 16);
+    }
+}
+
+/// The shares of hosts.
+#[derive(Clone, Debug)]
+struct Hosts {
+    /// The number of bulk queues of each host.
+    bulk: Vec<u32>,
+    /// The bytes that the queues of a host may send in a round.
+    quantum: u32,
+}
+
+impl Hosts {
+    /// The quantum of a queue of this host, in parts of 2^16 of a byte.
+    /// It is an equal part of the host's (Linux `cake_get_flow_quantum`).
+    fn quantum_of(&self, host: u32) -> u32 {
+        let load = self.bulk.get(host as usize).map_or(1, |&load| load.max(1));
+        self.quantum * (0xffff / load)
+    }
 }
 
 /// The queues of a tin.
@@ -65,10 +97,7 @@ pub(super) struct Tin<P> {
     /// The numbers of sparse and of bulk queues.
     sparse: u32,
     bulk: u32,
-    /// The number of bulk queues of each host.
-    bulk_of_host: Vec<u32>,
-    /// The bytes that a queue may send in a round.
-    flow_quantum: u32,
+    hosts: Hosts,
     /// The bytes that the tin may send in a round of the tins, and what remains of them.
     pub quantum: i64,
     pub deficit: i64,
@@ -90,7 +119,7 @@ impl<P: Packet> Tin<P> {
     /// An empty tin with this rate of the shaper.
     /// Its quantum is that of the first tin, shifted right by `shift` bits.
     pub fn new(rate: Option<Rate>, shift: u32) -> Self {
-        let empty = || Flow { waiting: VecDeque::new(), bytes: 0, deficit: 0, rest: 0, set: Set::None, tag: None, host: None };
+        let empty = || Flow { waiting: VecDeque::new(), bytes: 0, deficit: 0, rest: 0, set: Set::None, tag: None, host: NO_HOST };
         let quantum = rate.map_or(QUANTUM.1, |rate| ((rate.as_bps() / 8) >> 12).clamp(QUANTUM.0, QUANTUM.1));
         Tin {
             flows: (0..QUEUES).map(|_| empty()).collect(),
@@ -99,8 +128,7 @@ impl<P: Packet> Tin<P> {
             decaying: VecDeque::new(),
             sparse: 0,
             bulk: 0,
-            bulk_of_host: Vec::new(),
-            flow_quantum: quantum as u32,
+            hosts: Hosts { bulk: Vec::new(), quantum: quantum as u32 },
             quantum: TIN_QUANTUM >> shift,
             deficit: 0,
             rate,
@@ -179,21 +207,13 @@ impl<P: Packet> Tin<P> {
     fn count_bulk(&mut self, at: usize, more: bool) {
         let step = |count: &mut u32| if more { *count += 1 } else { *count -= 1 };
         step(&mut self.bulk);
-        if let Some(host) = self.flows[at].host.map(|host| host as usize) {
-            if host >= self.bulk_of_host.len() {
-                self.bulk_of_host.resize(host + 1, 0);
+        let host = self.flows[at].host as usize;
+        if host != NO_HOST as usize {
+            if host >= self.hosts.bulk.len() {
+                self.hosts.bulk.resize(host + 1, 0);
             }
-            step(&mut self.bulk_of_host[host]);
+            step(&mut self.hosts.bulk[host]);
         }
-    }
-
-    /// The quantum of a queue, an equal part of its host's (Linux `cake_get_flow_quantum`).
-    fn quantum_of(&mut self, at: usize) -> i64 {
-        let flow = &mut self.flows[at];
-        let load = flow.host.and_then(|host| self.bulk_of_host.get(host as usize)).map_or(1, |&load| load.max(1));
-        let sum = self.flow_quantum * (0xffff / load) + flow.rest;
-        flow.rest = sum & 0xffff;
-        i64::from(sum >> 16)
     }
 
     pub fn push(&mut self, now: Time, packet: P, sender: Sender) {
@@ -210,13 +230,16 @@ impl<P: Packet> Tin<P> {
         match self.flows[at].set {
             Set::None | Set::Decaying => {
                 if self.flows[at].set == Set::Decaying {
-                    self.decaying.retain(|&other| usize::from(other) != at);
-                    self.old.retain(|&other| usize::from(other) != at);
+                    for list in [&mut self.decaying, &mut self.old] {
+                        list.iter().position(|&other| usize::from(other) == at).map(|place| list.remove(place));
+                    }
                 }
                 self.new.push_back(at as u16);
                 self.sparse += 1;
                 self.flows[at].set = Set::Sparse;
-                self.flows[at].deficit = self.quantum_of(at);
+                let quantum = self.hosts.quantum_of(self.flows[at].host);
+                self.flows[at].deficit = 0;
+                self.flows[at].add(quantum);
             }
             Set::SparseWait => self.becomes_bulk(at),
             Set::Sparse | Set::Bulk => {}
@@ -253,10 +276,33 @@ impl<P: Packet> Tin<P> {
                 self.becomes_bulk(at);
             }
         }
-        let quantum = self.quantum_of(at);
-        self.flows[at].deficit += quantum;
+        let quantum = self.hosts.quantum_of(self.flows[at].host);
+        self.flows[at].add(quantum);
         self.list(list).pop_front();
         self.old.push_back(at as u16);
+    }
+
+    /// [`Tin::refill`] for the old queues, until the first of them may send.
+    /// If a host has many flows, each has a small quantum and needs many turns for a packet.
+    pub fn refill_old(&mut self) {
+        let Tin { flows, old, hosts, .. } = self;
+        let (mut host, mut quantum) = (NO_HOST, hosts.quantum_of(NO_HOST));
+        loop {
+            let is_ready = |&at: &u16| {
+                let flow = &mut flows[usize::from(at)];
+                if flow.deficit > 0 {
+                    return true;
+                }
+                if flow.host != host {
+                    (host, quantum) = (flow.host, hosts.quantum_of(flow.host));
+                }
+                flow.add(quantum);
+                false
+            };
+            if let Some(turns) = old.iter().position(is_ready) {
+                return old.rotate_left(turns);
+            }
+        }
     }
 
     /// Removes an empty queue from the front of its list: it becomes idle, or decays.
