@@ -71,7 +71,8 @@ pub use controller::ControllerOf;
 pub use counters::{Counters, DropReason, Fate, Subqueue, SubqueueSample};
 pub use disciplines::cake::Diffserv;
 pub use disciplines::discipline::{
-    Arrival, Contents, Departure, Layout, Loss, OwnQueues, QueueSetup, QueueState, Queues, RemovedPacket, Waiting, WaitingPacket,
+    Arrival, ChangedSubqueue, Contents, Departure, Layout, Loss, OwnQueues, QueueSetup, QueueState, Queues, RemovedPacket, Waiting,
+    WaitingPacket,
 };
 pub use disciplines::dual::{DualAqm, DualQueues, DualQueuing, LowLatency};
 pub use disciplines::flows::{FlowAqm, FlowQueues, FlowQueuing, Overflow};

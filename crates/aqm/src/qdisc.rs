@@ -5,7 +5,7 @@ mod classes;
 pub use classes::{ClassConfig, QdiscConfig, Shares};
 
 use crate::disciplines::aqm::AqmDiscipline;
-use crate::disciplines::discipline::{Arrival, Contents, Discipline, DropsOfEarlier, Loss, QueueSetup, QueueState};
+use crate::disciplines::discipline::{Arrival, ChangedSubqueue, Contents, Discipline, DropsOfEarlier, Loss, QueueSetup, QueueState};
 use crate::disciplines::fifo::Fifo;
 use crate::disciplines::flows::{FlowQueues, FlowQueuing};
 use crate::disciplines::host::HostQueues;
@@ -294,10 +294,19 @@ impl<P: Packet> Qdisc<P> {
         self.contents().last_subqueue()
     }
 
-    /// The index in [`Qdisc::subqueues`] of the queue that the last packet joined, if known.
+    /// The one of [`Qdisc::subqueues`] that the last packet joined or left, if it is known.
     #[inline]
-    pub fn last_joined(&self) -> Option<usize> {
-        self.contents().last_joined()
+    pub fn changed_subqueue(&self) -> Option<ChangedSubqueue> {
+        self.state.changed
+    }
+
+    /// The number of packets that were marked.
+    #[inline]
+    pub fn marked(&self) -> u64 {
+        match &self.discipline {
+            AnyDiscipline::Fifo(_) | AnyDiscipline::Own(_) => self.state.marked,
+            AnyDiscipline::Host(_) | AnyDiscipline::Classes(_) => self.counters().marked,
+        }
     }
 
     /// Whether it has classes.

@@ -289,16 +289,17 @@ impl<P: Packet> Network<P> {
                         self.wake_link(due.time, link, observer);
                         continue;
                     }
-                    if self.links[link].is_to_decide(due.time) {
+                    let state = &mut self.links[link];
+                    if state.is_to_decide(due.time) {
                         self.deciding = Some(link);
                         continue;
                     }
-                    let departed = self.links[link].depart(due.time, packet);
-                    if self.links[link].is_watched() {
+                    let (departed, takes_turns) = (state.depart(due.time, packet), state.takes_turns());
+                    if state.is_watched() {
                         observer.on_departure(due.time, self.ids.link(link), packet);
                     }
                     self.after_buffering(due.time, link, departed.next, observer);
-                    if self.links[link].takes_turns() {
+                    if takes_turns {
                         self.after_transmission(due.time, link, observer);
                     }
                     self.travel(departed.arrival, departed.hop + 1, false, packet, observer)

@@ -1,7 +1,8 @@
 //! Queues under an algorithm that decides about their packets one at a time.
 
 use super::discipline::{
-    Arrival, Contents, Departure, Discipline, Loss, OwnQueues, QueueSetup, QueueState, Queues, RemovedPacket, WaitingPacket,
+    Arrival, ChangedSubqueue, Contents, Departure, Discipline, Loss, OwnQueues, QueueSetup, QueueState, Queues, RemovedPacket,
+    WaitingPacket,
 };
 use crate::controller::ControllerOf;
 use crate::{Aqm, Backlog, Counters, DropReason, Dropped, Fate, Packet, PacketView, SubqueueSample};
@@ -54,6 +55,17 @@ impl<A: Aqm, Q> AqmDiscipline<A, Q> {
         self.controller.decide_arrival(&view, packet.can_mark(), [backlog, &seen], look)
     }
 
+    /// The subqueue with this index, if it is known.
+    #[inline]
+    fn changed<P: Packet>(&self, at: Option<usize>) -> Option<ChangedSubqueue>
+    where
+        Q: Queues<P, A>,
+    {
+        let at = at?;
+        let (packets, bytes) = self.queues.subqueue_backlog(at);
+        Some(ChangedSubqueue { at, packets, bytes })
+    }
+
     /// Drops a waiting packet because of another one.
     #[cold]
     fn drop_at<P: Packet>(&mut self, state: &mut QueueState, place: WaitingPacket, reason: DropReason, lost: Loss<P>)
@@ -103,7 +115,10 @@ where
                 }
                 return lost(packet, reason);
             }
-            Fate::Marked => packet.mark(),
+            Fate::Marked => {
+                packet.mark();
+                state.marked += 1;
+            }
             Fate::Passed => {}
         }
         if let Some(redundant_ack) = redundant_ack {
@@ -120,6 +135,7 @@ where
                 self.controller.aqm.on_drop(Dropped::FromFull { queue, size, now });
             }
         }
+        state.changed = self.changed(self.queues.last_joined());
     }
 
     #[inline]
@@ -131,7 +147,10 @@ where
             self.queues.leaves(&Departure { queue, size, at: Some(now), is_earlier: since < state.earlier.from }, fate);
             match fate {
                 Fate::Passed => {}
-                Fate::Marked => packet.mark(),
+                Fate::Marked => {
+                    packet.mark();
+                    state.marked += 1;
+                }
                 Fate::Dropped(reason) => {
                     state.earlier.add(since);
                     lost(packet, reason);
@@ -139,6 +158,7 @@ where
                 }
             }
             state.departed += 1;
+            state.changed = self.changed(self.queues.last_subqueue());
             return Some((packet, sojourn));
         }
     }

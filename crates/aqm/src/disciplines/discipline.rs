@@ -259,12 +259,37 @@ pub struct QueueState {
     pub(crate) ack_filter: AckFilter,
     pub(super) redundant_ack: Option<WaitingPacket>,
     pub(crate) earlier: DropsOfEarlier,
+    /// Packets that a single algorithm has marked.
+    pub(crate) marked: u64,
+    /// The subqueue that the last packet joined or left, if it is known.
+    pub(crate) changed: Option<ChangedSubqueue>,
+}
+
+/// A subqueue after a packet joined or left it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChangedSubqueue {
+    /// Its index in [`Qdisc::subqueues`](crate::Qdisc::subqueues).
+    pub at: usize,
+    /// The packets that wait in it.
+    pub packets: u32,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 impl QueueState {
     pub(crate) fn new(next_update: Time, ack_filter: AckFilter) -> Self {
         let earlier = DropsOfEarlier { from: Time::NEVER, count: 0 };
-        QueueState { held: Occupancy::default(), departed: 0, next_update, departure: None, ack_filter, redundant_ack: None, earlier }
+        QueueState {
+            held: Occupancy::default(),
+            departed: 0,
+            next_update,
+            departure: None,
+            ack_filter,
+            redundant_ack: None,
+            earlier,
+            marked: 0,
+            changed: None,
+        }
     }
 
     pub(crate) fn backlog(&self, idle_since: Option<Time>) -> Backlog {

@@ -106,7 +106,7 @@ impl<P: Packet> Buffered<P> {
         meter: &mut Meter,
     ) -> Option<Time> {
         let idle_since = self.idle_since(transmitter);
-        let marked = self.qdisc.counters().marked;
+        let marked = self.qdisc.marked();
         let flow = packet.flow();
         let reports = &mut self.reports;
         self.qdisc.set_simultaneous_departure(simultaneous);
@@ -116,7 +116,7 @@ impl<P: Packet> Buffered<P> {
             meter.probability(self.qdisc.probability());
         }
         let others_stay = reports.is_empty();
-        if self.qdisc.counters().marked > marked {
+        if self.qdisc.marked() > marked {
             reports.push_back(Report::Marked(flow));
         }
         match idle_since {
@@ -135,8 +135,8 @@ impl<P: Packet> Buffered<P> {
     pub fn queue_changes(&self, now: Time, others_stay: bool, meter: &mut Meter) {
         meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
         if meter.has_subqueues() {
-            match self.qdisc.last_joined().filter(|_| others_stay) {
-                Some(at) => meter.stats.set_subqueue(at, now, &self.qdisc),
+            match self.qdisc.changed_subqueue().filter(|_| others_stay) {
+                Some(changed) => meter.stats.set_subqueue(&changed, now),
                 None => meter.stats.set_subqueues(now, &self.qdisc),
             }
         }
@@ -157,7 +157,7 @@ impl<P: Packet> Buffered<P> {
     /// Removes the next packet at `now` and starts to send it.
     /// Returns the end of the transmission.
     pub fn start_next(&mut self, now: Time, start: Start, transmitter: &mut Transmitter, meter: &mut Meter) -> Option<Time> {
-        let marked = self.qdisc.counters().marked;
+        let marked = self.qdisc.marked();
         let reports = &mut self.reports;
         let next = self.qdisc.dequeue(now, |dropped, reason| reports.push_back(Report::Dropped(dropped.packet, reason)));
         let Some((packet, wait)) = next else {
@@ -167,7 +167,7 @@ impl<P: Packet> Buffered<P> {
         meter.queue_shrinks(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
         // No packet arrived or was dropped since the queue was last recorded.
         let others_stay = start == Start::Behind && reports.is_empty();
-        if self.qdisc.counters().marked > marked {
+        if self.qdisc.marked() > marked {
             reports.push_back(Report::Marked(packet.flow()));
         }
         let (size, flow) = (packet.size(), packet.flow());
@@ -194,14 +194,13 @@ impl<P: Packet> Buffered<P> {
         if self.qdisc.has_classes() {
             return self.account_class(service, meter);
         }
-        let Some(at) = self.qdisc.last_subqueue() else { return };
+        let Some(changed) = self.qdisc.changed_subqueue() else { return };
         if others_stay {
-            let (packets, bytes) = self.qdisc.subqueue_backlog(at);
-            meter.stats.subqueues[at].queue.shrink(service.start, packets.into(), bytes);
+            meter.stats.subqueues[changed.at].queue.shrink(service.start, changed.packets.into(), changed.bytes);
         } else {
             meter.stats.set_subqueues(service.start, &self.qdisc);
         }
-        meter.account_subqueue(at, service);
+        meter.account_subqueue(changed.at, service);
     }
 
     /// Records a sent packet of a class, and of its queue if the class has several.

@@ -5,7 +5,7 @@ use crate::medium::TurnStats;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use crate::window::Window;
 use alloc::vec::Vec;
-use sojourn_aqm::{Counters, Qdisc, Subqueue};
+use sojourn_aqm::{ChangedSubqueue, Counters, Qdisc, Subqueue};
 use sojourn_units::{NANOBITS_PER_BYTE, Rate, Time};
 
 /// The times of one packet at a link.
@@ -183,13 +183,16 @@ impl LinkStats {
     /// Updates all subqueues, which may have changed at `now`.
     #[inline(never)]
     pub(super) fn set_subqueues<P: sojourn_aqm::Packet>(&mut self, now: Time, qdisc: &Qdisc<P>) {
-        (0..self.subqueues.len()).for_each(|at| self.set_subqueue(at, now, qdisc));
+        for at in 0..self.subqueues.len() {
+            let (packets, bytes) = qdisc.subqueue_backlog(at);
+            self.set_subqueue(&ChangedSubqueue { at, packets, bytes }, now);
+        }
     }
 
     /// Updates this subqueue, which may have changed at `now`.
     #[inline(always)]
-    pub(super) fn set_subqueue<P: sojourn_aqm::Packet>(&mut self, at: usize, now: Time, qdisc: &Qdisc<P>) {
-        let (queue, (packets, bytes)) = (&mut self.subqueues[at].queue, qdisc.subqueue_backlog(at));
+    pub(super) fn set_subqueue(&mut self, &ChangedSubqueue { at, packets, bytes }: &ChangedSubqueue, now: Time) {
+        let queue = &mut self.subqueues[at].queue;
         if !queue.holds(packets.into(), bytes) {
             queue.set(now, packets.into(), bytes);
         }

@@ -20,15 +20,17 @@ impl<P: Packet> Network<P> {
         packet: &mut P,
         observer: &mut impl LinkObserver<P>,
     ) -> Option<Time> {
-        if self.links[link].is_watched() {
+        let state = &mut self.links[link];
+        if state.is_watched() {
             observer.on_arrival(time, self.ids.link(link), packet);
         }
-        if self.links[link].filters_acks() {
-            self.links[link].compare_acks(at, packet, observer);
+        if state.filters_acks() {
+            state.compare_acks(at, packet, observer);
         }
+        let takes_turns = state.takes_turns();
         let arrival = Arrival { hops: &self.hops, at, now: time, size: packet.size() };
         let transit_time = || arrival.transit_time(&self.access_links, &self.transit_times);
-        match self.links[link].offer(time, at, packet, transit_time) {
+        match state.offer(time, at, packet, transit_time) {
             Offer::Arrives(arrival) => return Some(arrival),
             Offer::ArrivesMarked(arrival) => {
                 observer.on_mark(time, self.ids.link(link), packet.flow());
@@ -38,7 +40,7 @@ impl<P: Packet> Network<P> {
             Offer::Undecided => self.deciding = Some(link),
             Offer::Held(end) => {
                 self.after_buffering(time, link, end, observer);
-                if self.links[link].takes_turns() {
+                if takes_turns {
                     self.contend(time, link, observer);
                 }
             }
