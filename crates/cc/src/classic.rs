@@ -222,6 +222,12 @@ impl<L: WindowLaw> Classic<L> {
     /// The growth in slow start in segments, if classic slow start grows by `classic`.
     #[inline]
     fn growth(&mut self, ack: &Ack, classic: f64) -> f64 {
+        if self.start_up.is_none() { classic } else { self.growth_of_start_up(ack, classic) }
+    }
+
+    /// The growth of a start-up in segments.
+    #[cold]
+    fn growth_of_start_up(&mut self, ack: &Ack, classic: f64) -> f64 {
         let Some(running) = &mut self.start_up else { return classic };
         let growth = running.start_up.growth(ack, classic);
         if self.arithmetic == Arithmetic::Fractions {
@@ -262,12 +268,14 @@ impl<L: WindowLaw> Classic<L> {
     }
 
     /// Ends the start-up; what follows is classic.
+    #[cold]
     fn end_start_up(&mut self) {
         self.start_up = None;
         self.is_special = self.reduction_ended;
     }
 
     /// Grows the window in whole segments.
+    #[inline(never)]
     fn grow_whole(&mut self, ack: &Ack) {
         let is_linux = self.arithmetic == Arithmetic::Linux;
         if !is_linux && self.window.cwnd <= self.window.ssthresh {
@@ -288,6 +296,7 @@ impl<L: WindowLaw> Classic<L> {
     }
 
     /// Reduces the window to `to`.
+    #[cold]
     fn reduce(&mut self, to: Window) {
         self.count = 0.0;
         self.window = to;
