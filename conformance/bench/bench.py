@@ -77,8 +77,10 @@ CASES = [
     Case("100 flows, PIE", 100, 1000, 20, 100, 8400, "pie", wanted_rate=7e6),
     Case("100 flows, FuzzyRTT, hints of senders", 100, 1000, 20, 100, 8400, "fuzzy-rtt ecn", wanted_rate=7e6),
     Case("100 flows, FuzzyRTT, hints of its router", 100, 1000, 20, 100, 8400, "fuzzy-rtt ecn router", wanted_rate=7e6),
-    Case("100 flows, bbr3, profile linux", 100, 1000, 20, 100, 8400, "tcp=linux bbr3", wanted_rate=3e6),
-    Case("100 flows, Prague over DualPI2", 100, 1000, 20, 100, 8400, "tcp=linux l4s dualpi2 prague", wanted_rate=3e6),
+    Case("100 flows, bbr3, profile linux", 100, 1000, 20, 100, 8400, "tcp=linux bbr3", wanted_rate=5e6),
+    Case("100 flows, Prague over DualPI2", 100, 1000, 20, 100, 8400, "tcp=linux l4s dualpi2 prague", wanted_rate=5e6),
+    Case("100 flows, CUBIC over CAKE", 100, 1000, 20, 100, 8400, "tcp=linux cubic cake", wanted_rate=6e6),
+    Case("100 flows, CUBIC over FQ-CoDel", 100, 1000, 20, 100, 8400, "tcp=linux cubic fq-codel", wanted_rate=6e6),
     Case("10,000 flows, 10 Gbit/s", 10_000, 10_000, 3, 100, 84_000, wanted_rate=5e6),
     Case("100,000 flows, 100 Gbit/s", 100_000, 100_000, 0.5, 100, 840_000, wanted_rate=3e6),
 ]
@@ -310,6 +312,8 @@ def instructions() -> dict[str, float]:
         "linux-bbr": "10 100 6 22 344 tcp=linux bbr",
         "linux-bbr3": "10 100 6 22 344 tcp=linux bbr3",
         "linux-prague-dualpi2": "10 100 6 22 344 tcp=linux l4s dualpi2 prague",
+        "linux-cubic-cake": "10 100 6 22 344 tcp=linux cubic cake",
+        "linux-cubic-fq-codel": "10 100 6 22 344 tcp=linux cubic fq-codel",
     }
     others = {"parking-lot": "parking-lot 12 100 1", "fat-tree": "fat-tree 96 100 0.1"}
     counts = {name: whole_run(words) for name, words in runs.items()}
