@@ -232,7 +232,7 @@ def leaves_nothing(tmp_path: Path, kills: int) -> None:
     before = traces_of_runs()
     for kill in range(kills):
         with running(file, server, "--", *python(daemon)) as run:
-            time.sleep(0.4 + 1.6 * kill / max(kills - 1, 1))
+            time.sleep(0.3 + 0.7 * kill / max(kills - 1, 1))
             os.kill(run.pid, signal.SIGKILL)
     until = time.monotonic() + 20
     while new_traces(before) and time.monotonic() < until:
