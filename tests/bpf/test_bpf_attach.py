@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.bpf import attach, build, fields, owner
+from sojourn.bpf import build, fields, owner
 from sojourn.cli import main
+from sojourn.linux.running import congestion_controls
 from tests.support.source_tree import ROOT
 
 lacking = build.missing()
@@ -99,10 +100,6 @@ def test_a_machine_that_cannot_load_programs_is_told_the_first_thing_that_it_lac
     assert "expected Linux 6.6 or newer, got 6.1.0-13-amd64" in error_of(capsys, "attach", "--cc", "flower")[1]
 
 
-def available() -> list[str]:
-    return attach.AVAILABLE.read_text().split()
-
-
 def sojourn(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "sojourn", *words], capture_output=True, text=True, cwd=ROOT)
 
@@ -110,9 +107,9 @@ def sojourn(*words: str) -> subprocess.CompletedProcess[str]:
 def gone(name: str) -> bool:
     """Whether the kernel forgets a congestion control, which it does after a grace period."""
     until = time.monotonic() + 5
-    while name in available() and time.monotonic() < until:
+    while name in congestion_controls() and time.monotonic() < until:
         time.sleep(0.02)
-    return name not in available()
+    return name not in congestion_controls()
 
 
 @live
@@ -121,7 +118,7 @@ def test_a_controller_is_in_the_kernel_until_it_is_detached(name: str, capsys: p
     in_kernel = fields.CONTROLLERS[name][0]
     done = sojourn("attach", "--cc", name, "--set", "target=50ms")
     assert (done.returncode, done.stderr) == (0, "")
-    assert in_kernel in available()
+    assert in_kernel in congestion_controls()
     held = f"cc-{in_kernel} is attached by process {owner.process_of(f'cc-{in_kernel}')}"
     assert held in error_of(capsys, "attach", "--cc", name)[1]
     assert main(("detach", "--cc", name)) == 0
@@ -145,7 +142,7 @@ def test_in_the_foreground_it_stays_until_it_is_interrupted() -> None:
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("ledbat: attached as congestion control ledbat")
-        assert "ledbat" in available()
+        assert "ledbat" in congestion_controls()
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 130
     assert gone("ledbat")

@@ -21,9 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-CLONE_NEWNET = 0x40000000
-TUNSETIFF = 0x400454CA
-TUN_WITHOUT_HEADER = 0x0001 | 0x1000
+from sojourn.live.namespaces import CLONE_NEWNET, IFF_NO_PI, IFF_TUN, TUNSETIFF
+
 TCP_INFO, TCP_CONGESTION = 11, 13
 PORT = 5001
 RECEIVER, SENDER = "10.77.2.1", "10.77.1.1"
@@ -69,7 +68,7 @@ def tun(namespace: str, name: str) -> int:
 
     def opened() -> None:
         file = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-        fcntl.ioctl(file, TUNSETIFF, struct.pack("16sH22x", name.encode(), TUN_WITHOUT_HEADER))
+        fcntl.ioctl(file, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
         files.append(file)
 
     within(namespace, opened).join()

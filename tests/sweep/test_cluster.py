@@ -24,6 +24,7 @@ from sojourn.core.errors import Note, RunError
 from sojourn.runs import chunks
 from sojourn.runs.chunks import _Chunks
 from sojourn.runs.cluster import named_executor
+from sojourn.runs.hosts import Host
 from sojourn.runs.store import Store
 from sojourn.runs.workers import Task
 from tests.support.failing_disk import FailingDisk
@@ -298,7 +299,7 @@ def test_a_missing_library_is_named(monkeypatch, module, extra, name):
 
 
 def test_a_scenario_on_linux_is_not_sent_elsewhere(dumbbell, monkeypatch):
-    monkeypatch.setattr("sojourn.runs.jobs.on_linux", lambda scenario: True)
+    monkeypatch.setattr("sojourn.runs.jobs.host_of", lambda scenario: Host.LINUX)
     monkeypatch.setattr("sojourn.runs.jobs.find_kernel", lambda: type("Kernel", (), {"identity": "x"}))
     with pytest.raises(sj.UserError, match='executor: expected the simulator as host, got host = "linux"'):
         sj.sweep(dumbbell, AXES, executor=Inline())

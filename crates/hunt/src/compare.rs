@@ -3,6 +3,7 @@
 use crate::fault::{Fault, fault};
 use sojourn_lab::{Error, Outcome};
 use sojourn_scenario::record::Record;
+use sojourn_units::bytes_hash;
 use std::borrow::Borrow;
 
 /// Checks that another execution mode yields the same record.
@@ -50,6 +51,5 @@ fn flat(json: serde_json::Value, path: String, found: &mut Vec<(String, serde_js
 
 /// FNV-1a of the lines.
 pub fn hash(lines: &[String]) -> u64 {
-    let bytes = lines.iter().flat_map(|line| line.bytes().chain([b'\n']));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes_hash(lines.iter().flat_map(|line| line.bytes().chain([b'\n'])))
 }

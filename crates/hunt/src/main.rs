@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 use sojourn_hunt::{Fate, Fault, Way, World, hunt, shrink, world};
+use sojourn_units::bytes_hash;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -184,9 +185,7 @@ fn read(text: &str) -> Done {
 
 /// The first line of the state: an FNV-1a hash of this program.
 fn program() -> std::io::Result<String> {
-    let bytes = fs::read(env::current_exe()?)?;
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    Ok(format!("program {hash:016x}\n"))
+    Ok(format!("program {:016x}\n", bytes_hash(fs::read(env::current_exe()?)?)))
 }
 
 /// Writes the state completely or not at all.

@@ -2,7 +2,7 @@
 
 use crate::wire::{Parsed, Transport};
 use sojourn_lab::{LivePath, LiveRun};
-use sojourn_units::Time;
+use sojourn_units::{Time, bytes_hash};
 use std::collections::HashMap;
 use std::hash::RandomState;
 use std::net::IpAddr;
@@ -27,19 +27,14 @@ impl Key {
         Key { addresses: [destination, source], ports: [to, from], ..self }
     }
 
-    /// The same hash in every run, so that flow queues treat the same connections alike (FNV-1a).
+    /// The same hash in every run, so that flow queues treat the same connections alike.
     fn hash(&self) -> u64 {
-        let mut hash = 0xcbf2_9ce4_8422_2325;
-        let mut add = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        for address in self.addresses {
-            match address {
-                IpAddr::V4(v4) => v4.octets().into_iter().for_each(&mut add),
-                IpAddr::V6(v6) => v6.octets().into_iter().for_each(&mut add),
-            }
-        }
-        self.ports.iter().flat_map(|port| port.to_be_bytes()).for_each(&mut add);
-        add(self.protocol);
-        hash
+        let octets = |address| match address {
+            IpAddr::V4(v4) => v4.octets().to_vec(),
+            IpAddr::V6(v6) => v6.octets().to_vec(),
+        };
+        let ports = self.ports.into_iter().flat_map(u16::to_be_bytes);
+        bytes_hash(self.addresses.into_iter().flat_map(octets).chain(ports).chain([self.protocol]))
     }
 }
 

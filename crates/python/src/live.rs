@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
 use sojourn_lab::{CapturePoints, Error, LiveCapture, Outcome};
-use sojourn_linux::Source;
+use sojourn_linux::{Source, Wiring};
 use sojourn_live::{PREFIX_V4, PREFIX_V6, Ports, Router, Snapshot, Switch, address_v4, address_v6, adopt};
 use sojourn_scenario::Checked;
 use sojourn_scenario::plan::Plan;
@@ -36,6 +36,7 @@ const LEAST_MTU: u32 = 1280;
 #[pyclass(frozen)]
 pub struct LiveNetwork {
     plan: Plan,
+    wiring: Wiring,
     filename: String,
     stopped: AtomicBool,
     snapshot: Mutex<Option<String>>,
@@ -80,7 +81,8 @@ impl LiveNetwork {
     fn new(text: &str, filename: String, seed: Option<u64>) -> PyResult<LiveNetwork> {
         let scenario: Checked = checked(text, &filename)?;
         let plan = scenario.plan(seed.unwrap_or(scenario.seed));
-        Ok(LiveNetwork { plan, filename, stopped: AtomicBool::new(false), snapshot: Mutex::new(None), windows: Mutex::default() })
+        let wiring = sojourn_lab::wiring(&plan).map_err(|error| failed(&filename, error))?;
+        Ok(LiveNetwork { plan, wiring, filename, stopped: AtomicBool::new(false), snapshot: Mutex::new(None), windows: Mutex::default() })
     }
 
     /// The hosts: name, IPv4 and IPv6 address.
@@ -94,40 +96,33 @@ impl LiveNetwork {
     }
 
     /// The numbers of the hosts at which a group's data starts and ends, by its first flow.
-    fn ends(&self) -> PyResult<Vec<(String, u32, u32)>> {
-        let wiring = sojourn_lab::wiring(&self.plan).map_err(|error| failed(&self.filename, error))?;
-        let first = |group: usize| wiring.flows.get(self.plan.groups[group].flows.start as usize);
+    fn ends(&self) -> Vec<(String, u32, u32)> {
+        let first = |group: usize| self.wiring.flows.get(self.plan.groups[group].flows.start as usize);
         let named = |group: usize| first(group).map(|flow| (self.plan.groups[group].name.clone(), flow.source, flow.destination));
-        Ok((0..self.plan.groups.len()).filter_map(named).collect())
+        (0..self.plan.groups.len()).filter_map(named).collect()
     }
 
     /// The largest packet of any flow, but not less than IPv6 needs, in bytes.
-    fn mtu(&self) -> PyResult<u32> {
-        let wiring = sojourn_lab::wiring(&self.plan).map_err(|error| failed(&self.filename, error))?;
-        Ok(wiring.largest_packet().max(LEAST_MTU))
+    fn mtu(&self) -> u32 {
+        self.wiring.largest_packet().max(LEAST_MTU)
     }
 
     /// The flows of the plan as JSON.
-    fn flows(&self) -> PyResult<String> {
-        let wiring = sojourn_lab::wiring(&self.plan).map_err(|error| failed(&self.filename, error))?;
+    fn flows(&self) -> String {
         let told = |flow: &sojourn_linux::Flow| {
             json!({
                 "name": flow.name, "source": flow.source, "destination": flow.destination, "dscp": flow.dscp,
-                "start_s": flow.start.as_secs_f64(), "stop_s": flow.stop.as_secs_f64(), "kind": flow.traffic.name(),
-                "echoes": flow.traffic.echoes(), "session": flow.traffic.opens_connections(),
-                "tcp": flow.tcp.as_ref().map(|tcp| json!({
-                    "controller": tcp.controller, "packet": tcp.packet, "pacing": tcp.pacing, "ecn": tcp.ecn != EcnChoice::Off,
-                })),
+                "kind": flow.traffic.name(), "echoes": flow.traffic.echoes(),
+                "tcp": flow.tcp.as_ref().map(|tcp| json!({ "controller": tcp.controller, "ecn": tcp.ecn != EcnChoice::Off })),
             })
         };
-        Ok(json!(wiring.flows.iter().map(told).collect::<Vec<_>>()).to_string())
+        json!(self.wiring.flows.iter().map(told).collect::<Vec<_>>()).to_string()
     }
 
     /// The application of a flow.
     fn source(&self, flow: usize) -> PyResult<LiveSource> {
-        let wiring = sojourn_lab::wiring(&self.plan).map_err(|error| failed(&self.filename, error))?;
-        let of_flow = wiring.flows.get(flow).ok_or_else(|| refused(format_args!("expected a flow of the plan, got number {flow}")))?;
-        Ok(LiveSource { source: Source::new(of_flow, &wiring) })
+        let of_flow = self.wiring.flows.get(flow).ok_or_else(|| refused(format_args!("expected a flow of the plan, got number {flow}")))?;
+        Ok(LiveSource { source: Source::new(of_flow, &self.wiring) })
     }
 
     /// Records congestion windows.

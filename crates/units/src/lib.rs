@@ -49,7 +49,7 @@ pub use overhead::{AnyOverhead, Cells, LinkLayer, Overhead};
 pub use param::ParamError;
 pub use parse::{ParseError, parse_bytes, parse_duration, parse_rate};
 pub use probability::Probability;
-pub use random::{Stream, name_hash};
+pub use random::{Stream, bytes_hash, name_hash};
 pub use rate::{Bytes, NANOBITS_PER_BYTE, Rate, Serializer, Transmission};
 pub use sequence::comes_before;
 pub use time::{Duration, Time};

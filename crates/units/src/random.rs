@@ -6,10 +6,14 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// The FNV-1a hash of bytes, the same on every machine.
+pub fn bytes_hash(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
 /// The FNV-1a hash of a name given in parts.
 pub fn name_hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
-    let bytes = parts.into_iter().flat_map(str::bytes);
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    bytes_hash(parts.into_iter().flat_map(str::bytes))
 }
 
 /// One named stream of random numbers: xoshiro256++ seeded from (seed, name).

@@ -17,9 +17,7 @@ from sojourn.bpf.build import check_machine, compile_program
 from sojourn.bpf.libbpf import BPF_F_LINK, Program
 from sojourn.bpf.owner import Owner
 from sojourn.core.errors import UserError
-
-AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-"""The names of the kernel's congestion controls."""
+from sojourn.linux.running import congestion_controls
 
 WITHOUT_BACKLOG = ("none", "noqueue", "mq", "mqprio", "pfifo_fast", "taprio")
 """Queue disciplines that keep no count of all that waits.
@@ -39,7 +37,7 @@ def attach_controller(name: str, settings: Settings) -> Owner:
     check_machine()
     kernel_name, _ = fields.CONTROLLERS[name]
     owner = Owner(f"cc-{kernel_name}")
-    if kernel_name in AVAILABLE.read_text(encoding="ascii").split():
+    if kernel_name in congestion_controls():
         raise UserError(f"attach: the kernel has a congestion control {kernel_name} already")
     with tempfile.TemporaryDirectory() as folder:
         macros = {"LAW": f'"{kernel_name}.h"', "NAME": f'"{kernel_name}"'}
@@ -54,7 +52,7 @@ def attach_controller(name: str, settings: Settings) -> Owner:
 def attach_queue(name: str, device: str, settings: Settings, rate: float | None) -> Owner:
     """Attaches a queue law to the egress of a device of this network namespace.
 
-    The owner must hold it.     `rate` is the rate of the link in bit/s, which some laws need.
+    The owner must hold it. `rate` is the rate of the link in bit/s, which some laws need.
     """
     if name not in queues.LAWS:
         raise UserError.unknown("--aqm", name, queues.LAWS)

@@ -13,8 +13,8 @@ import typer
 
 from sojourn.cli import values
 from sojourn.cli.live_picture import Picture
-from sojourn.cli.options import Out, Set, load_changed, takes
-from sojourn.cli.output import check_file, check_folder, err, say_written
+from sojourn.cli.options import Out, PcapLinks, Set, load_changed, takes
+from sojourn.cli.output import check_file, check_folder, check_points, err, say_written
 from sojourn.cli.tables import show_record
 from sojourn.core.errors import RunError, UserError
 from sojourn.core.extras import require
@@ -65,14 +65,7 @@ class LiveOptions:
     out_dir: Out = None
     as_json: Annotated[bool, typer.Option("--json", help="Print the record as a JSON line.")] = False
     pcap: Annotated[Path | None, typer.Option("--pcap", help="Write the packets to this pcapng file.")] = None
-    pcap_links: Annotated[
-        str | None,
-        typer.Option(
-            "--pcap-links",
-            help="Links to capture with --pcap, separated by commas (default: all links with a rate).",
-            autocompletion=values.links,
-        ),
-    ] = None
+    pcap_links: PcapLinks = None
 
 
 @takes(LiveOptions)
@@ -85,8 +78,7 @@ def live(options: LiveOptions) -> None:
     require(*(["pandas", "pyarrow"] if options.out_dir else []))
     check_folder(options.out_dir)
     check_file(options.pcap, "--pcap", options.file)
-    if options.pcap_links and options.pcap is None:
-        raise UserError.expected("--pcap-links", "--pcap with it", None)
+    check_points(options.pcap, **{"--pcap-links": options.pcap_links})
     if options.shell and options.program:
         raise UserError.expected("--shell", "no program beside it", options.program[0])
     if options.bridge and (options.program or options.at or options.shell):

@@ -53,6 +53,14 @@ Width = Annotated[
     float | None,
     typer.Option("--width", help="Width of the figures in inches, such as 3.4 for a column.", min=2.0, max=20.0),
 ]
+PcapLinks = Annotated[
+    str | None,
+    typer.Option(
+        "--pcap-links",
+        help="Links to capture with --pcap, separated by commas (default: all links with a rate).",
+        autocompletion=values.links,
+    ),
+]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results (default: nothing is written).")]
 
 

@@ -143,6 +143,13 @@ def check_file(file: Path | None, option: str = "--out", read: str | Path | None
         raise UserError(f'{option} "{file}": expected another file than the one that is read')
 
 
+def check_points(pcap: Path | None, **options: str | None) -> None:
+    """Rejects capture points if no capture file is given."""
+    for option, asked in options.items():
+        if pcap is None and asked is not None:
+            raise UserError(f"{option}: expected --pcap, the file of the capture, got none")
+
+
 @contextmanager
 def progress(what: str) -> Iterator[OnProgress]:
     """Shows a progress bar on stderr during the block, if stderr is a terminal."""

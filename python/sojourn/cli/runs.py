@@ -24,6 +24,7 @@ from sojourn.cli.options import (
     CacheOptions,
     Only,
     Out,
+    PcapLinks,
     ScenarioOptions,
     StyleOptions,
     ThreadOptions,
@@ -31,7 +32,7 @@ from sojourn.cli.options import (
     takes,
     with_laws,
 )
-from sojourn.cli.output import check_file, check_folder, err, latex, progress, results_folder, say_written
+from sojourn.cli.output import check_file, check_folder, check_points, err, latex, progress, results_folder, say_written
 from sojourn.cli.scenario_warnings import note_warnings, note_warnings_in
 from sojourn.cli.sizes import save_sizes, show_sizes
 from sojourn.cli.tables import (
@@ -101,14 +102,7 @@ class RunOptions(ScenarioOptions, ThreadOptions):
     pcap: Annotated[
         Path | None, typer.Option("--pcap", help="Write the packets of the first run to this pcapng file.")
     ] = None
-    pcap_links: Annotated[
-        str | None,
-        typer.Option(
-            "--pcap-links",
-            help="Links to capture with --pcap, separated by commas (default: all links with a rate).",
-            autocompletion=values.links,
-        ),
-    ] = None
+    pcap_links: PcapLinks = None
     pcap_hosts: Annotated[
         str | None,
         typer.Option("--pcap-hosts", help="Hosts for --pcap: ftp/0:sender, ftp/*:receiver, or ftp/0 for both ends."),
@@ -127,7 +121,7 @@ def run(options: RunOptions) -> None:
     require(*(["scipy"] if seeds > 1 and not as_json else []), *(["pandas", "pyarrow"] if out_dir else []))
     check_folder(out_dir)
     _check_files(options.file, **{"--flent": options.flent, "--pcap": options.pcap, "--qlog": options.qlog})
-    _check_points(options.pcap, **{"--pcap-links": options.pcap_links, "--pcap-hosts": options.pcap_hosts})
+    check_points(options.pcap, **{"--pcap-links": options.pcap_links, "--pcap-hosts": options.pcap_hosts})
     laws = options.laws()
     scenario = with_laws(load(options.file), laws, options.changes)
     if options.seed is not None:
@@ -189,13 +183,6 @@ def _check_series(scenario: Scenario, flent: Path | None, qlog: Path | None) -> 
         check_flent(scenario)
     if qlog is not None:
         traced(scenario.copy(), qlog)
-
-
-def _check_points(pcap: Path | None, **options: str | None) -> None:
-    """Rejects capture points if no capture file is given."""
-    for option, asked in options.items():
-        if pcap is None and asked is not None:
-            raise UserError(f"{option}: expected --pcap, the file of the capture, got none")
 
 
 def _print(records: list[Record], as_json: bool, wanted: list[str]) -> None:

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sojourn import _sojourn
 from sojourn.core.errors import UserError
+from sojourn.linux.running import congestion_controls
 from sojourn.live.namespaces import HostNamespace
 
 FIRST_PORT = 20_000
@@ -40,7 +40,6 @@ SSTHRESH, CWND = 8 + 17, 8 + 18
 """The places of both fields in the kernel's `tcp_info`."""
 
 TAKEN = ("bulk", "cbr", "poisson", "onoff", "ping", "schedule")
-AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 @dataclass
@@ -68,7 +67,7 @@ def flows_of(network: _sojourn.LiveNetwork, hosts: list[HostNamespace], label: s
     found = json.loads(network.flows())
     if len(found) > MOST_FLOWS:
         raise UserError(f"{label}: flows: expected at most {MOST_FLOWS} live, got {len(found)}")
-    known = AVAILABLE.read_text(encoding="ascii").split()
+    known = congestion_controls()
     for about in found:
         where = f"{label}: flows.{about['name'].rpartition('/')[0]}"
         if about["kind"] not in TAKEN:

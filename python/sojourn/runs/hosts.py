@@ -24,15 +24,11 @@ class Host(StrEnum):
     LIVE = "live"
 
 
-def on_linux(scenario: Scenario) -> bool:
-    """Whether the flows of a scenario use the TCP of a Linux kernel."""
+def host_of(scenario: Scenario) -> Host:
+    """The host of a scenario; the simulator if the scenario names none that exists."""
     # Avoids parsing a scenario of the engine unless its text mentions a host.
-    return "host" in scenario.for_engine() and scenario.get("host") == "linux"
-
-
-def on_live(scenario: Scenario) -> bool:
-    """Whether the flows of a scenario use the TCP of this machine in real time."""
-    return "host" in scenario.for_engine() and scenario.get("host") == "live"
+    named = scenario.get("host") if "host" in scenario.for_engine() else None
+    return next((host for host in Host if host == named), Host.SIMULATOR)
 
 
 def on_host(scenario: Scenario, host: Host) -> Scenario:

@@ -12,7 +12,7 @@ from sojourn.core.errors import RunError
 from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import find_kernel
-from sojourn.runs.hosts import on_linux, on_live
+from sojourn.runs.hosts import Host, host_of
 from sojourn.runs.laws import named_by
 from sojourn.runs.stacks import check_hosts
 from sojourn.runs.store import Store, engine_identity
@@ -53,7 +53,8 @@ def keys_of(jobs: Sequence[Job], laws: Mapping[str, str | None]) -> Iterator[Key
         group = list(same)
         scenario = group[0].scenario
         with scenario.clean_errors():
-            kernel = find_kernel().identity if on_linux(scenario) else LIVE if on_live(scenario) else ""
+            host = host_of(scenario)
+            kernel = find_kernel().identity if host is Host.LINUX else LIVE if host is Host.LIVE else ""
             named = named_by(scenario) if laws else set()
             code = [f"{name} {laws.get(name)}" for name in sorted(named)]
             made_by = " ".join(filter(None, [engine, kernel, check_hosts(scenario), *code]))

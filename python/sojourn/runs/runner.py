@@ -19,7 +19,7 @@ from sojourn.live.session import run_live
 from sojourn.runs.cluster import Cluster, Executor, cluster_of
 from sojourn.runs.execution import Progress as Progress
 from sojourn.runs.execution import Runs
-from sojourn.runs.hosts import on_linux, on_live
+from sojourn.runs.hosts import Host, host_of
 from sojourn.runs.jobs import LIVE, keys_of, raise_failed
 from sojourn.runs.jobs import Job as Job
 from sojourn.runs.law_digest import UnknownCodeError, law_digest
@@ -95,13 +95,14 @@ def run(
             raise UserError.expected(option, "the file of a capture, pcap, with them", None)
     check_laws_of(loaded, own)
     job = Job(loaded, first_seed(loaded) if seed is None else seed)
-    if pcap is None and (on_linux(loaded) or on_live(loaded)):
+    host = host_of(loaded)
+    if pcap is None and host is not Host.SIMULATOR:
         return run_jobs([job], laws=laws)[0]
     with loaded.clean_errors(), nullcontext() if pcap is None else written_elsewhere(Path(pcap)) as unfinished:
         capture = None if unfinished is None else (str(unfinished), list(pcap_links), list(pcap_hosts))
-        if capture and on_linux(loaded):
+        if capture and host is Host.LINUX:
             return run_captured(loaded, job.seed, capture)
-        if capture and on_live(loaded):
+        if capture and host is Host.LIVE:
             return run_live(loaded, job.seed, capture)
         text, series = _sojourn.run(loaded.for_engine(), loaded.file, seed, own, capture)
     return Record.from_json(text, series)

@@ -1,7 +1,8 @@
 //! The library of paths: access links with the statistics of their sources.
 //!
-//! Each path is a file of `library/` and a line of the registry. A path has a constant rate, or a random process with the distribution and memory of measured rates. The files contain figures computed from
-//! measurements, or stated by documents, and no part of the measurements.
+//! Each path is a file of `library/` and a line of the registry. A path has a constant rate, or a random process with the distribution
+//! and memory of measured rates. The files contain figures computed from measurements, or stated by documents, and no part of the
+//! measurements.
 
 use super::Impairment;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
