@@ -1,21 +1,23 @@
 """Measures the gap between the hosts, and writes the table of docs/gap.md.
 
-python -m conformance.gap              write the table from gap.json
+python -m conformance.gap              write the table from the stored results
 python -m conformance.gap run          run again, as root: half an hour, with the kernel of `sojourn linux build`
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
 
 import sojourn as sj
+from conformance.oracles.linux import RESULTS
 from sojourn.core.stats import estimate
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE, RESULTS = ROOT / "docs" / "gap.md", Path(__file__).with_suffix(".json")
+PAGE = ROOT / "docs" / "gap.md"
+NAME = "hosts"
+"""Its name in `RESULTS`."""
 RUNS = 3
 HOSTS = ("simulator", "linux", "live")
 QUEUES = {
@@ -76,11 +78,11 @@ def table(found: dict[str, dict[str, list[float]]]) -> str:
 def written(page: str) -> str:
     """The page with the table of the stored results."""
     begin, end = "<!-- gap: begin -->\n", "\n<!-- gap: end -->"
-    made = table(json.loads(RESULTS.read_text(encoding="utf-8")))
+    made = table(RESULTS.get(NAME)["cases"])
     return re.sub(f"{begin}.*?{end}", lambda _: begin + made + end, page, flags=re.DOTALL)
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["run"]:
-        RESULTS.write_text(json.dumps(measured(), indent=1) + "\n", encoding="utf-8")
+        RESULTS.put(NAME, {"command": "python -m conformance.gap run", "cases": measured()})
     PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
