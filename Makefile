@@ -230,6 +230,7 @@ hunt: setup
 	RAYON_NUM_THREADS=2 target/debug/sojourn-hunt --count $${HUNT_DEBUG_COUNT:-1000} $(HUNT) --compare release
 	$(BIN)/python -m conformance.malformed --count $${HUNT_FILES:-100000}
 	$(BIN)/python -m conformance.kills --count $${HUNT_KILLS:-20}
+	HUNT_PACKETS=$${HUNT_PACKETS:-10000000} cargo test --quiet --profile quick --package sojourn-live --lib -- --ignored
 
 # Mutants of crates need cargo-mutants (`cargo install cargo-mutants --locked`). One build holds all that were drawn, in target/mutants.
 MUTANTS := $(if $(MUTANTS_COUNT),--count $(MUTANTS_COUNT)) $(if $(MUTANTS_SEED),--seed $(MUTANTS_SEED)) \
