@@ -68,6 +68,82 @@ class NoTimeouts(Plain):
         return event.window if event.timeout else super().on_loss(event)
 
 
+class IgnoresMarks(Plain):
+    """Reno that does not react to marks."""
+
+    def on_mark(self, event: sj.CongestionEvent) -> float:
+        """Keeps the window."""
+        return event.window
+
+
+class YieldsATenth(Plain):
+    """Reno that gives up a tenth of its window at a loss or mark."""
+
+    def on_loss(self, event: sj.CongestionEvent) -> float:
+        """Nine tenths of the window, and one segment after a timeout."""
+        window = super().on_loss(event)
+        if not event.timeout:
+            self.ssthresh = window = max(2.0, 0.9 * event.window)
+        return window
+
+
+class NeverLeavesSlowStart(Plain):
+    """Reno that doubles its window in every round trip without a loss."""
+
+    def on_loss(self, event: sj.CongestionEvent) -> float:
+        """Half the window, from which slow start goes on."""
+        window = super().on_loss(event)
+        self.ssthresh = 1e9
+        return window
+
+
+class GrowsUnused(Plain):
+    """Reno whose window grows although the application does not use it."""
+
+    def on_ack(self, sample: sj.AckSample) -> float | None:
+        """Slow start, then one segment a round trip, without regard to the application."""
+        if sample.in_recovery and not self.timed_out:
+            return None
+        self.timed_out &= sample.in_recovery
+        return sample.window + sample.acked / (1.0 if sample.window < self.ssthresh else sample.window)
+
+
+class Scaled(Plain):
+    """Reno whose increase has another size."""
+
+    def size(self, sample: sj.AckSample) -> float:
+        """The increase in segments a round trip."""
+        raise NotImplementedError
+
+    def on_ack(self, sample: sj.AckSample) -> float | None:
+        """Slow start as Reno's, and the increase in congestion avoidance."""
+        window = super().on_ack(sample)
+        if window is None or sample.window < self.ssthresh:
+            return window
+        return sample.window + self.size(sample) * sample.acked / sample.window
+
+
+class RichGetRicher(Scaled):
+    """Reno that grows faster, the larger its window is: a latecomer stays small."""
+
+    def size(self, sample: sj.AckSample) -> float:
+        """One segment at a window of 30, and the square of the window elsewhere."""
+        return min(max((sample.window / 30) ** 2, 0.05), 4.0)
+
+
+class FavorsShortTrips(Scaled):
+    """Reno that grows less over longer round trips, beside what the round trip does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = 1e9
+
+    def size(self, sample: sj.AckSample) -> float:
+        """One segment at 40 ms, and the inverse fourth power of the round trip elsewhere."""
+        self.base = min(self.base, sample.rtt or self.base)
+        return min(max((0.04 / self.base) ** 4, 0.02), 8.0)
+
+
 class BreaksOnTimeout(Plain):
     """Reno whose program fails at a timeout."""
 

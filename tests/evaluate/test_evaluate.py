@@ -213,7 +213,7 @@ def test_starvation_is_the_longest_time_below_a_level():
 
 FAULTS = {
     "Plain": set(),
-    "EverySecond": {"standard", "marks"},
+    "EverySecond": {"standard", "marks", "misbehaving", "application_limits"},
     "NoTimeouts": {"feedback_loss"},
 }
 """The clauses that the planted controllers break, beside those that Reno fails."""
@@ -228,6 +228,28 @@ def test_planted_faults_fail_the_clauses_that_they_break(name, tmp_path):
     found = json.loads((tmp_path / "out" / "evaluation.json").read_text())
     failed = {each["name"] for each in found["clauses"] if each["verdict"] == "fails"}
     assert failed == FAULTS[name] | {"bufferbloat"}
+
+
+SMALL_FAULTS = {
+    "IgnoresMarks": ({"aqm", "marks"}, {"feedback_loss"}),
+    "YieldsATenth": ({"several_bottlenecks", "short_and_long", "transients"}, {"latecomers", "own_fairness"}),
+    "NeverLeavesSlowStart": ({"collapse", "short_flows", "feedback_loss"}, {"reordering"}),
+    "GrowsUnused": ({"application_limits"}, {"collapse"}),
+    "RichGetRicher": ({"latecomers", "own_fairness"}, {"varying_delay"}),
+    "FavorsShortTrips": ({"own_round_trips"}, {"latecomers", "own_fairness"}),
+}
+"""Some clauses that other planted controllers break, and some that they do not."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL_FAULTS)
+def test_a_fault_fails_its_clauses_and_not_their_neighbors(name, tmp_path):
+    broken, kept = SMALL_FAULTS[name]
+    asked = ["--controller", f"{PLANTED}:{name}", "--quick", "--no-cache", "--out", str(tmp_path / "out")]
+    assert main(["evaluate", str(RFC9743), *sorted(broken | kept), *asked]) == 0
+    found = json.loads((tmp_path / "out" / "evaluation.json").read_text())
+    verdicts = {each["name"]: each["verdict"] for each in found["clauses"] if each["name"] in broken | kept}
+    assert verdicts == dict.fromkeys(broken, "fails") | dict.fromkeys(kept, "passes")
 
 
 @pytest.mark.slow

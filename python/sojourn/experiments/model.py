@@ -101,8 +101,8 @@ class Grid:
     """Whether its queues are compared pair by pair."""
     fixed: bool = False
     """Whether its queues can't be replaced."""
-    refused: frozenset[Case] = frozenset()
-    """Cases that can't be run, because the scenario does not suit the queue."""
+    refused: Mapping[Case, str] = field(default_factory=dict)
+    """Cases that aren't run: why they can't be, or "" if they are not asked for."""
 
     def quick(self) -> Grid:
         """The grid as `--quick` runs it."""

@@ -58,17 +58,17 @@ def possible(
     `laws` are the names of laws in Python. Raises `UserError` if a queue in `own` can be run in no case.
     """
     cases = list(dict.fromkeys(case for grid in grids.values() for case in grid.cases()))
-    why = impossible(experiment, cases, laws)
+    why = _impossible(experiment, cases, laws)
     for label in own:
         of_queue = [case for case in cases if case.queue == label]
         if of_queue and all(case in why for case in of_queue):
             raise UserError(f'queues "{label}": {why[of_queue[0]]}')
     for case, reason in why.items():
         note(f"not run: {experiment.queues[case.queue].label} in {case.scenario}: {reason}")
-    return {name: replace(grid, refused=frozenset(why)) for name, grid in grids.items()}
+    return {name: replace(grid, refused=why) for name, grid in grids.items()}
 
 
-def impossible(experiment: Experiment, cases: Iterable[Case], laws: Collection[str] = ()) -> dict[Case, str]:
+def _impossible(experiment: Experiment, cases: Iterable[Case], laws: Collection[str] = ()) -> dict[Case, str]:
     """The cases whose scenario can't be run, and the reason of each.
 
     `laws` are the names of laws in Python.

@@ -17,7 +17,6 @@ from sojourn.experiments.claims import Claim
 from sojourn.experiments.judging import judge_claims
 from sojourn.experiments.model import Case, Experiment, Grid
 from sojourn.experiments.outcome import Effort, Outcome
-from sojourn.experiments.own_queues import impossible
 from sojourn.experiments.selection import choose
 from sojourn.experiments.verdict import Verdict
 from sojourn.runs.hosts import Host, on_host
@@ -112,14 +111,14 @@ def reproduce(
     options = options or RunOptions()
     plan = planned(experiment, names, seeds, options)
     runs, effort = _timed(lambda timed: _ran(experiment, plan.asked, timed), options)
-    refused = {case for each in plan.grids for case in each.refused}
-    not_run = impossible(experiment, sorted(refused), options.laws or ()) if options.keep_failed else {}
+    refused = {case: why for each in plan.grids for case, why in each.refused.items() if why}
+    not_run = refused if options.keep_failed else {}
     not_run |= {each.asked.case: each.failure for each in reversed(runs) if each.failure}
     by_case: dict[Case, list[Record]] = {each.case: [] for each in plan.asked if each.case not in not_run}
     for each in runs:
         if each.asked.case in by_case:
             by_case[each.asked.case].append(each.finished)
-    chosen = [replace(each, refused=each.refused | not_run.keys()) for each in plan.chosen]
+    chosen = [replace(each, refused={**each.refused, **not_run}) for each in plan.chosen]
     shortened = _shortened(experiment, plan.grids, len(plan.seeds), options.quick)
     if options.host is Host.LINUX:
         shortened.append("the TCP of a Linux kernel instead of the paper's")

@@ -43,4 +43,4 @@ def choose(experiment: Experiment, names: Sequence[str] = (), full: bool = False
 
 def _only(grid: Grid, needed: frozenset[Case]) -> Grid:
     """A grid with the needed cases alone."""
-    return replace(grid, refused=frozenset(case for case in grid.cases() if case not in needed) | grid.refused)
+    return replace(grid, refused={**{case: "" for case in grid.cases() if case not in needed}, **grid.refused})

@@ -37,8 +37,8 @@ def with_varied(experiment: Experiment) -> Experiment:
             grid = grids[name]
             made = {each.id: each for each in _varied(experiment, grid, clause.vary_subject)}
             settings |= made
-            others = {Case(s, q, t) for s in grid.scenarios for q in grid.queues if q != SUBJECT for t in made}
-            grids[name] = replace(grid, settings=["", *made], refused=grid.refused | others)
+            others = {Case(s, q, t): "" for s in grid.scenarios for q in grid.queues if q != SUBJECT for t in made}
+            grids[name] = replace(grid, settings=["", *made], refused={**others, **grid.refused})
     return replace(experiment, settings=settings, grids=grids)
 
 
