@@ -2,9 +2,9 @@
 
 import sys
 
-from sojourn.experiments import find_experiments
 from sojourn.experiments.index import Entry
 from sojourn.experiments.verdict import Verdict
+from tests.support.papers import papers
 from tests.support.source_tree import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -16,7 +16,7 @@ def test_each_paper_has_a_row_and_each_row_counts_all_its_claims():
     found = papers_table.rows(text)
     assert f"| paper | claims of the paper | {' | '.join(map(str, Verdict))} |\n|---" in text
     experiments = {
-        experiment.id: sum(claim.origin == "paper" for claim in experiment.claims) for experiment in find_experiments()
+        experiment.id: sum(claim.origin == "paper" for claim in experiment.claims) for experiment in papers()
     }
     assert list(found) == sorted(experiments)
     for experiment, (total, *counts) in found.items():

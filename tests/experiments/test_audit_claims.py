@@ -13,11 +13,12 @@ import pytest
 import sojourn as sj
 from sojourn.cli import main
 from sojourn.core.errors import UserError
-from sojourn.experiments import RunOptions, find_experiments, load_experiment, mutate
+from sojourn.experiments import RunOptions, load_experiment, mutate
 from sojourn.experiments.audit import Audit, Plan, Row, audit, observe, plan_of, read_audit, with_parameters
 from sojourn.experiments.mutate import Workspace, shared_workspace
 from sojourn.experiments.needs import cases_of
 from tests.support.experiment_folder import OTHER_CLAIMS
+from tests.support.papers import papers
 from tests.support.source_tree import ROOT
 
 pytestmark = pytest.mark.no_libraries
@@ -225,7 +226,7 @@ with mutate.shared_workspace(None):
 def test_every_papers_mutants_can_be_run():
     """Each mutant names existing claims and runs, and each of its patches matches once."""
     root, seen = LEHTO.parent.parent, 0
-    for experiment in find_experiments():
+    for experiment in papers():
         if not (experiment.root / "mutants.toml").exists():
             continue
         plan = plan_of(experiment)
@@ -255,7 +256,7 @@ def small_audit(plan: Plan, name: str) -> Audit:
 
 ASKED = [
     (experiment.id, mutant.id)
-    for experiment in find_experiments()
+    for experiment in papers()
     if (experiment.root / "mutants.toml").exists()
     for plan in [plan_of(experiment)]
     for mutant in plan.file.mutants
@@ -265,13 +266,13 @@ ASKED = [
 
 
 def test_some_wrong_version_of_every_paper_is_asked():
-    assert {experiment for experiment, _ in ASKED} == {experiment.id for experiment in find_experiments()}
+    assert {experiment for experiment, _ in ASKED} == {experiment.id for experiment in papers()}
 
 
 @pytest.mark.parametrize(("experiment", "mutant"), ASKED)
 def test_the_claims_that_should_notice_a_wrong_version_do(experiment, mutant):
     """Fails if a claim of a paper no longer detects its mutants."""
-    [found] = (plan_of(each) for each in find_experiments() if each.id == experiment)
+    [found] = (plan_of(each) for each in papers() if each.id == experiment)
     [row] = (asked := small_audit(found, mutant)).rows
     assert row.noticed == list(asked.claims)
     assert not row.missed
@@ -279,7 +280,7 @@ def test_the_claims_that_should_notice_a_wrong_version_do(experiment, mutant):
 
 def test_a_parameter_of_a_mutant_reaches_designs_and_fluid_runs():
     """A1's gain is 4 N^4 / (R^5 C^4), and F1's queue rests at twice the reference."""
-    [cpc] = (plan_of(each) for each in find_experiments() if each.id == "cpc-2015")
+    [cpc] = (plan_of(each) for each in papers() if each.id == "cpc-2015")
     for name, known in (("flows-double", {"A1", "A2"}), ("target-double", {"F1"})):
         [mutant] = (each for each in cpc.file.mutants if each.id == name)
         plan = replace(cpc, claims=[each for each in cpc.claims if each.id in known], over={})

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from sojourn.core.ranges import Range
 from sojourn.core.stats import estimate
-from sojourn.experiments import find_experiments
 from sojourn.experiments.bounds import cannot_fail, range_of, range_of_part
 from sojourn.experiments.claims import Part
 from sojourn.experiments.expression import evaluate
@@ -18,6 +17,7 @@ from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.schema.experiment import Measure
 from sojourn.experiments.schema.toml import check_table
 from sojourn.experiments.verdict import Verdict, judge, parse_target
+from tests.support.papers import papers
 
 MEASURES = {
     "util": {"path": "links.bottleneck.utilization", "scale": 100},
@@ -132,7 +132,7 @@ def test_the_interval_of_a_part_ends_with_what_it_can_be():
 
 
 def test_no_claim_of_the_papers_has_a_part_that_cannot_fail():
-    for experiment in find_experiments():
+    for experiment in papers():
         functions = set(all_functions(Outcome(experiment, [], [1], {})))
         for claim in experiment.claims:
             for part in claim.parts:

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from sojourn.core.errors import UserError
-from sojourn.experiments import find_experiments, load_experiment, reproduce
+from sojourn.experiments import load_experiment, reproduce
 from sojourn.experiments.coverage import coverage_rows
 from sojourn.experiments.model import Experiment
 from sojourn.experiments.report import build_page
+from tests.support.papers import papers
 from tests.support.source_tree import ROOT
 
-COVERED = [each for each in find_experiments() if each.coverage is not None]
+COVERED = [each for each in papers() if each.coverage is not None]
 FUZZY = ROOT / "papers" / "fuzzyrtt-2024"
 
 

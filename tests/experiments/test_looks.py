@@ -11,13 +11,14 @@ import pytest
 
 from sojourn.core.errors import UserError
 from sojourn.core.record import Record
-from sojourn.experiments import find_experiment, find_experiments, load_experiment
+from sojourn.experiments import find_experiment, load_experiment
 from sojourn.experiments.figures import over_scenarios, over_time
 from sojourn.experiments.figures.looks import looks_of
 from sojourn.experiments.model import Case, Experiment
 from sojourn.experiments.outcome import Outcome
 from sojourn.experiments.schema.figures import Lines, Timeline
 from sojourn.plots.style import COLORS, Look
+from tests.support.papers import papers
 from tests.support.source_tree import ROOT
 
 
@@ -36,7 +37,7 @@ def test_a_scheme_keeps_its_color_whatever_else_a_grid_compares() -> None:
         assert len(styles) == len(others) + 1
 
 
-@pytest.mark.parametrize("experiment", find_experiments(), ids=lambda experiment: experiment.id)
+@pytest.mark.parametrize("experiment", papers(), ids=lambda experiment: experiment.id)
 def test_queues_of_a_grid_differ_in_color_line_or_marker(experiment: Experiment) -> None:
     found = looks(experiment)
     for grid in experiment.grids.values():

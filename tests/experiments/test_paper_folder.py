@@ -22,6 +22,7 @@ from sojourn.experiments.report import build_page, write_report
 from sojourn.experiments.schema import FILES
 from sojourn.experiments.schema.figures import KINDS
 from sojourn.experiments.selection import choose
+from tests.support.papers import papers
 from tests.support.source_tree import ROOT
 
 GENERAL = ROOT / "python" / "sojourn" / "experiments"
@@ -360,7 +361,7 @@ def test_a_whole_rerun_leaves_out_what_is_optional_and_says_how_to_run_it(
     assert left_out(alone) == []
 
 
-@pytest.mark.parametrize("experiment", find_experiments(), ids=lambda experiment: experiment.id)
+@pytest.mark.parametrize("experiment", papers(), ids=lambda experiment: experiment.id)
 def test_no_claim_of_a_paper_rests_on_what_a_whole_rerun_leaves_out(experiment: Experiment) -> None:
     run = {case for each in choose(experiment).grids for case in each.cases()}
     assert [

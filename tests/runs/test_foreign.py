@@ -179,7 +179,6 @@ def program(*arguments: bytes | str) -> subprocess.CompletedProcess[bytes]:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["check", b"gr\xfc\xdfe.toml"],
         ["run", b"gr\xfc\xdfe.toml"],
         ["analyze", b"gr\xfc\xdfe.toml"],
         ["compare", b"gr\xfc\xdfe.toml", "--queues", "red"],
@@ -199,9 +198,17 @@ def program(*arguments: bytes | str) -> subprocess.CompletedProcess[bytes]:
         [b"\xff"],
     ],
 )
-def test_an_argument_that_is_not_in_utf_8_is_refused_in_one_line(here: Path, dumbbell: Path, arguments) -> None:
+def test_an_argument_that_is_not_in_utf_8_is_refused_in_one_line(here: Path, dumbbell: Path, capfd, arguments) -> None:
+    """The arguments are those of `sys.argv`, in which Python keeps such bytes as surrogates."""
     (here / os.fsdecode(b"gr\xfc\xdfe.toml")).write_bytes(dumbbell.read_bytes())
-    done = program(*arguments)
+    assert main([os.fsdecode(argument) for argument in arguments]) == 2
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith("error: ")
+
+
+def test_a_process_refuses_an_argument_that_is_not_in_utf_8_in_one_line(here: Path) -> None:
+    done = program("check", b"gr\xfc\xdfe.toml")
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == 1
     assert done.stderr.startswith(b"error: ")

@@ -163,7 +163,7 @@ fn null_is_an_absent_key_but_no_element_of_a_list() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
     fn a_mutated_scenario_is_accepted_or_refused(changes in prop::collection::vec(change(), 1..6)) {
