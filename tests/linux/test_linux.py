@@ -23,7 +23,7 @@ from sojourn.runs.runner import run_many
 from tests.support.source_tree import ROOT
 
 sys.path.insert(0, str(ROOT))
-from conformance.oracles.linux import RESULTS, controllers, gaps, ours, page, papers, validate
+from conformance.oracles.linux import RESULTS, cells, controllers, gaps, ours, page, papers, validate
 
 pytestmark = pytest.mark.no_libraries
 
@@ -308,6 +308,9 @@ def test_the_stored_cases_are_those_of_now() -> None:
     stored = RESULTS.get("controllers")
     assert list(stored["cases"]) == [name for name, _ in controllers.cases()]
     assert stored["about"]["command"] == controllers.COMMAND
+    stored = RESULTS.get("cells")
+    assert list(stored["cases"]) == [name for name, _ in cells.cases()]
+    assert stored["about"]["command"] == cells.COMMAND
     samples = RESULTS.get("papers")["samples"]
     assert [sample.experiment for sample in papers.SAMPLES] == list(samples)
 
@@ -333,7 +336,7 @@ def test_our_controllers_do_in_the_simulator_what_is_stored_beside_the_kernel(na
     assert is_same(gaps.means(run_many(pair[0], gaps.SEEDS)[0]), stored[name][gaps.SIMULATOR])
 
 
-@pytest.mark.parametrize("table", [gaps, controllers, ours])
+@pytest.mark.parametrize("table", [gaps, controllers, ours, cells])
 def test_no_stored_figure_is_outside_its_bound(table: ModuleType) -> None:
     stored = RESULTS.get(table.NAME)
     assert gaps.with_verdict("MISS", stored) == gaps.with_verdict("stale", stored) == []

@@ -10,19 +10,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import RESULTS, gaps, ours, papers, validate
+from . import RESULTS, cells, gaps, ours, papers, validate
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "linux-comparison.md"
 
 
 def groups() -> Iterator[tuple[str, dict[str, Any], list[str]]]:
     """The groups of cases by title, each with the stored cases and the names of its own."""
-    stored = {name: RESULTS.get(name) for name in ("gaps", "controllers", "ours")}
+    stored = {name: RESULTS.get(name) for name in ("gaps", "controllers", "ours", "cells")}
     for title, block in zip(gaps.TITLES, gaps.BLOCKS, strict=True):
         yield title, stored["gaps"]["cases"], [name for name, _ in block()]
     yield "Controllers that Linux has too", stored["controllers"]["cases"], list(stored["controllers"]["cases"])
     for title, names in zip(ours.TITLES, stored["ours"]["tables"], strict=True):
         yield title, stored["ours"]["cases"], names
+    yield "Cells of the evaluation by RFC 9743", stored["cells"]["cases"], list(stored["cells"]["cases"])
 
 
 def summary() -> list[str]:
@@ -45,6 +46,7 @@ PARTS = {
     "gaps": lambda: gaps.tables(RESULTS.get("gaps")),
     "controllers": lambda: gaps.table(RESULTS.get("controllers"), list(RESULTS.get("controllers")["cases"])),
     "ours": lambda: ours.tables(RESULTS.get("ours"))[:-1],
+    "cells": lambda: gaps.table(RESULTS.get(cells.NAME), list(RESULTS.get(cells.NAME)["cases"])),
     "papers": lambda: papers.tables(RESULTS.get("papers"))[:-1],
 }
 
