@@ -31,7 +31,10 @@ CELLS = {
 
 
 def cases() -> Iterator[tuple[str, list[Scenario]]]:
-    """The cells by name: the scenario for each host. The evaluated flows get the name that `gaps` measures."""
+    """The cells by name: the scenario for each host.
+
+    The evaluated flows get the name that `gaps` measures.
+    """
     experiment = find_experiment("rfc9743")
     for cell, controllers in CELLS.items():
         for cc in controllers:
