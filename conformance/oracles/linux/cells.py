@@ -1,4 +1,4 @@
-"""Differences between simulator and Linux kernel in sample cells of the evaluation by RFC 9743.
+"""Differences between simulator and Linux kernel in sample cells of RFC 9743.
 
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.cells` runs every cell on both and
 stores the results, with their provenance, in `stored.json.xz`. `--show` prints the stored table, which `page.py`
