@@ -311,6 +311,9 @@ def registry() -> str:
 def surface(queue: str, backlog: Array, change: Array) -> Array:
     """Drop probability of a sampled law (a queue table as JSON): a row for each backlog, a column for each change."""
 
+def fixed_point(queue: str, rate: int, mean_packet: int) -> list[int]:
+    """The constants of a queue law's program without floats, from a queue table as JSON."""
+
 def quantity(kind: str, text: str) -> float:
     """A quantity as scenarios write it, of kind `time` (s), `rate` (bit/s) or `size` (bytes)."""
 

@@ -37,9 +37,11 @@ def members(structure: str, text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", fields.CONTROLLERS)
 def test_the_parameters_of_a_program_have_the_order_of_its_header(name: str) -> None:
-    header, names = fields.CONTROLLERS[name]
-    files = (build.SOURCES / file for file in (f"{header}.h", "fuzzy.h", "delay.h"))
-    assert members("law_params", "\n".join(path.read_text() for path in files)) == list(names)
+    controller = fields.CONTROLLERS[name]
+    header = controller.kernel_name
+    files = (build.SOURCES / file for file in (f"{header}.h", f"{header}_model.h", "fuzzy.h", "delay.h"))
+    text = "\n".join(path.read_text() for path in files if path.exists())
+    assert members("law_params", text) == list(controller.names)
 
 
 def test_parameters_are_those_of_the_registry_in_integers() -> None:
@@ -51,6 +53,7 @@ def test_parameters_are_those_of_the_registry_in_integers() -> None:
         fields.ONE,
         0,
     ]
+    assert fields.of_controller("bbr3", [("probe_rtt", "100 ms")])[5:] == [10**10, 5 * 10**9, 10**8]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_parameters_are_those_of_the_registry_in_integers() -> None:
         (["--aqm", "pi", "--dev", "lo", "--set", "a=0.5"], "error: a: expected at most 25% a packet in the kernel"),
         (["--aqm", "pi", "--dev", "lo", "--set", "bytes=true"], "error: --set: expected one of interval"),
         (["--cc", "ledbat", "--dev", "lo"], "error: --dev: expected --aqm with it"),
-        (["--cc", "cubic"], 'error: --cc: expected one of ledbat, ledbat++, flower, flower+, got "cubic"'),
+        (["--cc", "cubic"], 'error: --cc: expected one of ledbat, ledbat++, flower, flower+, bbr3, got "cubic"'),
         (
             ["--cc", "ledbat", "--set", "target=0ms"],
             "error: ledbat: tcp.control.target: expected 1 ms to 10 s, got 0 s",
@@ -115,8 +118,8 @@ def gone(name: str) -> bool:
 @live
 @pytest.mark.parametrize("name", fields.CONTROLLERS)
 def test_a_controller_is_in_the_kernel_until_it_is_detached(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    in_kernel = fields.CONTROLLERS[name][0]
-    done = sojourn("attach", "--cc", name, "--set", "target=50ms")
+    in_kernel, parameter = fields.CONTROLLERS[name].kernel_name, "beta=0.6" if name == "bbr3" else "target=50ms"
+    done = sojourn("attach", "--cc", name, "--set", parameter)
     assert (done.returncode, done.stderr) == (0, "")
     assert in_kernel in congestion_controls()
     held = f"cc-{in_kernel} is attached by process {owner.process_of(f'cc-{in_kernel}')}"

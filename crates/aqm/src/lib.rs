@@ -49,6 +49,7 @@ mod classifier;
 mod controller;
 mod counters;
 mod disciplines;
+mod fixed_point;
 mod flow_hashes;
 mod flow_sketch;
 mod gate;
@@ -76,6 +77,7 @@ pub use disciplines::discipline::{
 };
 pub use disciplines::dual::{DualAqm, DualQueues, DualQueuing, LowLatency};
 pub use disciplines::flows::{FlowAqm, FlowQueues, FlowQueuing, Overflow};
+pub use fixed_point::fixed_point;
 pub use flow_hashes::FlowHashes;
 pub use flow_sketch::FlowSketch;
 pub use gate::{Bernoulli, Candidate, Gate, Scaled, Spread};

@@ -364,6 +364,13 @@ fn surface<'py>(
     PyArray2::from_vec2(py, &rows).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+/// The constants of a queue law's program without floats, from a JSON queue table.
+/// `rate` is that of the link in bit/s, and `mean_packet` its mean packet in bytes.
+#[pyfunction]
+fn fixed_point(queue: &str, rate: u64, mean_packet: u32) -> PyResult<Vec<u64>> {
+    listing::fixed_point(queue, rate, mean_packet).map_err(refused)
+}
+
 /// Parses a quantity. `kind` is `time` (seconds), `rate` (bit/s) or `size` (bytes).
 #[pyfunction]
 fn quantity(kind: &str, text: &str) -> PyResult<f64> {
@@ -400,6 +407,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(surface, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(fixed_point, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::fluid, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::point_with, module)?)?;
     module.add_class::<fluid::Resting>()?;

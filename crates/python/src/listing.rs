@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use sojourn_aqm::{AqmConfig, Link};
 use sojourn_cc::About;
 use sojourn_scenario::Document;
+use sojourn_spec::queue::Queue;
 use sojourn_spec::tcp::profiles::ProfileEntry;
 use sojourn_spec::tcp::{OPTIONS, OptionEntry, PROFILES, TcpOptions};
 use sojourn_units::{Duration, Rate};
@@ -78,8 +79,19 @@ fn listed(name: &str, summary: &str, config: Result<Value, serde_json::Error>) -
 
 /// The discipline of a queue, from a scenario's queue table as JSON.
 pub fn aqm_of(queue: &str) -> Result<AqmConfig, String> {
-    let read = Document::from_json("queue", queue).and_then(|table| table.queue());
-    read.map(|queue| queue.aqm).map_err(|error| error.to_string())
+    queue_of(queue).map(|queue| queue.aqm)
+}
+
+fn queue_of(queue: &str) -> Result<Queue, String> {
+    Document::from_json("queue", queue).and_then(|table| table.queue()).map_err(|error| error.to_string())
+}
+
+/// See `_sojourn.fixed_point`.
+pub fn fixed_point(queue: &str, rate: u64, mean_packet: u32) -> Result<Vec<u64>, String> {
+    let queue = queue_of(queue)?;
+    let rate = Rate::from_bps(rate).ok_or("rate: expected a rate above 0, got 0")?;
+    let link = Link { rate, delay: Duration::ZERO, mean_packet, limit_packets: 0 };
+    sojourn_aqm::fixed_point(&queue.aqm, &link, queue.options.ecn).map_err(|error| error.to_string())
 }
 
 /// See `_sojourn.surface`.

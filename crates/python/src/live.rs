@@ -113,7 +113,9 @@ impl LiveNetwork {
             json!({
                 "name": flow.name, "source": flow.source, "destination": flow.destination, "dscp": flow.dscp,
                 "kind": flow.traffic.name(), "echoes": flow.traffic.echoes(),
-                "tcp": flow.tcp.as_ref().map(|tcp| json!({ "controller": tcp.controller, "ecn": tcp.ecn != EcnChoice::Off })),
+                "tcp": flow.tcp.as_ref().map(|tcp| json!({
+                    "controller": tcp.controller, "own": tcp.control.as_ref().map(|own| own.0.name()), "ecn": tcp.ecn != EcnChoice::Off,
+                })),
             })
         };
         json!(self.wiring.flows.iter().map(told).collect::<Vec<_>>()).to_string()

@@ -1,6 +1,7 @@
 //! The laws of the BPF programs, compiled as ordinary C.
 
 pub mod queue;
+pub mod sampled;
 
 use sojourn_cc::Ack;
 use std::ffi::c_void;

@@ -35,13 +35,14 @@ def attach_controller(name: str, settings: Settings) -> Owner:
         raise UserError.unknown("--cc", name, fields.CONTROLLERS)
     constants = fields.of_controller(name, settings)
     check_machine()
-    kernel_name, _ = fields.CONTROLLERS[name]
+    controller = fields.CONTROLLERS[name]
+    kernel_name = controller.kernel_name
     owner = Owner(f"cc-{kernel_name}")
     if kernel_name in congestion_controls():
         raise UserError(f"attach: the kernel has a congestion control {kernel_name} already")
     with tempfile.TemporaryDirectory() as folder:
         macros = {"LAW": f'"{kernel_name}.h"', "NAME": f'"{kernel_name}"'}
-        program = Program(compile_program("controller.bpf.c", macros, Path(folder)), name)
+        program = Program(compile_program(controller.source, macros, Path(folder)), name)
         program.set_constants(".rodata.law", struct.pack(f"={len(constants)}Q", *constants))
         program.number("bpf_map__set_map_flags", program.map("controller"), BPF_F_LINK)
         program.load()

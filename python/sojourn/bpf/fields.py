@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _sojourn
@@ -16,17 +17,39 @@ Fields = tuple[str, ...]
 DELAY: Fields = ("delay.history", "delay.filter")
 FLOWER: Fields = (*DELAY, "target", "neighbors", "peak_weight", "trend_weight", "small_trends")
 
-CONTROLLERS: dict[str, tuple[str, Fields]] = {
-    "ledbat": ("ledbat", (*DELAY, "target", "gain")),
-    "ledbat++": ("ledbatpp", (*DELAY, "target", "decrease", "slowdown")),
-    "flower": ("flower", FLOWER),
-    "flower+": ("flower_plus", (*FLOWER, "slowdown")),
-}
-"""The name in the kernel and the parameters of each controller.
+BBR3: Fields = (
+    "startup_gain",
+    "cwnd_gain",
+    "loss_threshold",
+    "beta",
+    "headroom",
+    "min_rtt_window",
+    "probe_rtt_interval",
+    "probe_rtt",
+)
 
-Its header has the same name, and the parameters in this order. The kernel allows only letters, digits, points and
-underscores in names.
-"""
+
+@dataclass(frozen=True)
+class Controller:
+    """A controller's program.
+
+    Its name in the kernel, which its header has too, its parameters in the order of the header, and its source. The
+    kernel allows only letters, digits, points and underscores in names.
+    """
+
+    kernel_name: str
+    names: Fields
+    source: str = "controller.bpf.c"
+
+
+CONTROLLERS = {
+    "ledbat": Controller("ledbat", (*DELAY, "target", "gain")),
+    "ledbat++": Controller("ledbatpp", (*DELAY, "target", "decrease", "slowdown")),
+    "flower": Controller("flower", FLOWER),
+    "flower+": Controller("flower_plus", (*FLOWER, "slowdown")),
+    "bbr3": Controller("bbr3", BBR3, "sampled.bpf.c"),
+}
+"""The controllers that `sojourn attach --cc` knows."""
 
 ONE = 1 << 32
 """The number 1 in fixed point."""
@@ -69,7 +92,7 @@ def checked(where: str, name: str, settings: Iterable[tuple[str, Any]], names: F
 
 def of_controller(name: str, settings: Iterable[tuple[str, Any]]) -> list[int]:
     """The parameters of a controller's program."""
-    _, names = CONTROLLERS[name]
+    names = CONTROLLERS[name].names
     own = checked("tcp.control", name, [], ())
     settable = tuple(path for path in names if path.split(".")[0] in own)
     found = checked("tcp.control", name, settings, settable)

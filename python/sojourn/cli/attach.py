@@ -66,7 +66,7 @@ def detach(cc: Controller = None, dev: Device = None) -> None:
     """
     if cc is not None and cc not in fields.CONTROLLERS:
         raise UserError.unknown("--cc", cc, fields.CONTROLLERS)
-    wanted = [f"cc-{fields.CONTROLLERS[cc][0]}"] if cc else []
+    wanted = [f"cc-{fields.CONTROLLERS[cc].kernel_name}"] if cc else []
     wanted += [queue_name(dev)] if dev else []
     names = [name for name in owner.attached() if name in wanted or not wanted]
     if not names:

@@ -56,7 +56,7 @@ class LiveOptions:
         typer.Option("--bridge", help="Shape the traffic between two interfaces instead: inside, outside."),
     ] = None
     realtime: Annotated[
-        bool, typer.Option("--realtime", help="Give the router a real-time priority and lock its memory.")
+        bool, typer.Option("--realtime", help="Give router and own flows a real-time priority, and lock memory.")
     ] = False
     picture: Annotated[
         bool | None,

@@ -8,15 +8,17 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _sojourn
+from sojourn.bpf.fields import CONTROLLERS
 from sojourn.core.errors import UserError
 from sojourn.linux.running import congestion_controls
 from sojourn.live.namespaces import HostNamespace
+from sojourn.live.priority import SENDERS, prefer
 
 FIRST_PORT = 20_000
 """The port of the receiver of the first flow. The others have those after it."""
@@ -72,17 +74,30 @@ def flows_of(network: _sojourn.LiveNetwork, hosts: list[HostNamespace], label: s
         where = f"{label}: flows.{about['name'].rpartition('/')[0]}"
         if about["kind"] not in TAKEN:
             raise UserError(f"{where}.traffic.kind: expected one of {', '.join(TAKEN)} live, got {about['kind']}")
-        if about["tcp"] and about["tcp"]["controller"] not in known:
-            has = f"a congestion control of this kernel ({', '.join(known)})"
-            raise UserError(f"{where}.tcp.control: expected {has}, got {about['tcp']['controller']}")
+        if about["tcp"]:
+            about["tcp"]["controller"] = controller_of(about["tcp"], known, f"{where}.tcp.control")
     return [Flow(n, about, hosts[about["source"]], hosts[about["destination"]]) for n, about in enumerate(found)]
+
+
+def controller_of(tcp: dict[str, Any], known: Collection[str], where: str) -> str:
+    """The kernel's name of a flow's congestion control, which `sojourn attach` may have added."""
+    own = CONTROLLERS.get(tcp["own"] or "")
+    name = str(own.kernel_name if own else tcp["controller"])
+    if name in known:
+        return name
+    has = f"a congestion control of this kernel ({', '.join(known)})"
+    if own:
+        raise UserError(f"{where}: expected {has}, got {tcp['own']}: `sojourn attach --cc {tcp['own']}` adds it")
+    raise UserError(f"{where}: expected {has}, got {tcp['own'] or name}")
 
 
 class Traffic:
     """Senders and receivers of all flows, in threads that end at `stop`."""
 
-    def __init__(self, network: _sojourn.LiveNetwork, flows: list[Flow], trace_windows: bool) -> None:
-        self._network, self._flows = network, flows
+    def __init__(
+        self, network: _sojourn.LiveNetwork, flows: list[Flow], *, trace_windows: bool, realtime: bool = False
+    ) -> None:
+        self._network, self._flows, self._realtime = network, flows, realtime
         self._stopped = threading.Event()
         self._threads: list[threading.Thread] = []
         self._open: list[socket.socket] = []
@@ -94,6 +109,8 @@ class Traffic:
 
     def _thread(self, work: Callable[[], None]) -> None:
         def quietly() -> None:
+            if self._realtime:
+                prefer(SENDERS)
             with suppress(OSError):  # the sockets are closed at the end
                 work()
 

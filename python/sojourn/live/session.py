@@ -51,7 +51,7 @@ class Session:
     capture : tuple, optional
         An existing file for the packets, the captured links and the captured hosts.
     realtime : bool, default False
-        Whether the router has a real-time priority and locked memory.
+        Whether the router and the scenario's own flows have a real-time priority and locked memory.
 
     Raises
     ------
@@ -109,7 +109,8 @@ class Session:
             host.set_ecn(marked)
         if drives:
             flows = flows_of(self.network, hosts, self._scenario.label)
-            self._traffic = Traffic(self.network, flows, "cwnd" in self._scenario.get("trace", {}))
+            traced = "cwnd" in self._scenario.get("trace", {})
+            self._traffic = Traffic(self.network, flows, trace_windows=traced, realtime=self._realtime)
         self._router.start()
         if self._traffic is not None:
             self._traffic.begin()

@@ -134,6 +134,14 @@ impl Params {
         let rate = link.rate.packets_per_sec(f64::from(link.mean_packet.max(1)));
         Ok(CpcLaw::new(self, rate, Meter::new(self.queue_in_bytes.then_some(link.mean_packet))))
     }
+
+    /// The design on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub(crate) fn design(&self, link: &Link) -> Result<Design, ParamError> {
+        self.law(link).map(|law| law.design)
+    }
 }
 
 /// The smallest window that the formulas of the design use.
@@ -142,16 +150,16 @@ const MIN_DESIGN_WINDOW: f64 = 2.0;
 
 /// Values computed from the parameters and the number of flows.
 #[derive(Clone, Debug)]
-struct Design {
-    rate: f64,
-    propagation: f64,
-    window: f64,
-    window_max: f64,
-    averaging: f64,
-    inner_gain: f64,
-    outer_gain: f64,
-    integral_time: f64,
-    derivative_time: f64,
+pub(crate) struct Design {
+    pub rate: f64,
+    pub propagation: f64,
+    pub window: f64,
+    pub window_max: f64,
+    pub averaging: f64,
+    pub inner_gain: f64,
+    pub outer_gain: f64,
+    pub integral_time: f64,
+    pub derivative_time: f64,
 }
 
 impl Design {

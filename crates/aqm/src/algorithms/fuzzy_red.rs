@@ -185,6 +185,15 @@ impl Params {
         design(&sets, self.inference).map_err(|error: FuzzyError| ParamError::new("preset", &error, "numbers that make fuzzy sets"))
     }
 
+    /// The numbers of packets beyond which the rules do not change.
+    /// They are the length of a full queue, and the fall and the rise per interval.
+    ///
+    /// # Errors
+    /// The first parameter of the sets that is out of range.
+    pub(crate) fn reach(&self) -> Result<[f64; 3], ParamError> {
+        self.sets().map(|Sets { queue: [_, _, full], change: [fall, rise], .. }| [full, fall, rise])
+    }
+
     fn sets(&self) -> Result<Sets, ParamError> {
         let preset = self.preset.sets();
         let [empty, modest, full] = preset.queue;

@@ -3,18 +3,8 @@
  * A congestion control of the kernel with the law of the header `LAW`, under the name `NAME`.
  * The law sets the window itself, in recovery too. A mark counts as a loss, because the kernel reports one mark per window.
  */
-#include "kernel.h"
 #include LAW
-
-#define TCP_CA_CWR 2
-#define TCP_CA_LOSS 4
-#define TCP_CONG_NON_RESTRICTED 1
-
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-/* Set by the loader. It is not const here, because the compiler would take a constant for zero. */
-struct law_params law_params SEC(".rodata.law");
-extern int LINUX_KERNEL_VERSION __kconfig;
+#include "hooks.h"
 
 struct connection {
 	struct window window;
@@ -23,17 +13,7 @@ struct connection {
 	struct law law;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct connection);
-} connections SEC(".maps");
-
-INLINE struct connection *connection_of(struct sock *sk)
-{
-	return bpf_sk_storage_get(&connections, sk, 0, 0);
-}
+CONNECTIONS(struct connection)
 
 /* The kernel counts whole segments. */
 INLINE void publish(struct tcp_sock *tp, const struct window *window)
@@ -67,20 +47,6 @@ int law_init(u64 *ctx)
 	return 0;
 }
 
-/* Linux 6.10 added two arguments before it. The barrier keeps the compiler from computing the place of the argument. */
-INLINE const struct rate_sample *sample_of(u64 *ctx)
-{
-	u64 rs;
-
-	if (LINUX_KERNEL_VERSION >= KERNEL_VERSION(6, 10, 0)) {
-		rs = ctx[3];
-		barrier_var(rs);
-	} else {
-		rs = ctx[1];
-	}
-	return (const struct rate_sample *)rs;
-}
-
 SEC("struct_ops/control")
 int law_control(u64 *ctx)
 {
@@ -100,7 +66,7 @@ int law_control(u64 *ctx)
 	ack.cwnd_limited = is_cwnd_limited(tp);
 	/* The kernel may defer a part of a used window, to send larger packets. */
 	ack.in_flight = ack.cwnd_limited ? most(rs->prior_in_flight, tp->snd_cwnd) : rs->prior_in_flight;
-	ack.in_recovery = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) >= TCP_CA_CWR;
+	ack.in_recovery = loss_state_of(tp) >= TCP_CA_CWR;
 	law_on_ack(&connection->law, &law_params, &connection->window, &ack);
 	publish(tp, &connection->window);
 	return 0;
@@ -112,7 +78,7 @@ int law_state(u64 *ctx)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
 	struct connection *connection = connection_of((struct sock *)tp);
-	u8 next = ctx[1], last = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+	u8 next = ctx[1], last = loss_state_of(tp);
 	struct window *window;
 
 	if (!connection || next < TCP_CA_CWR || next == last)

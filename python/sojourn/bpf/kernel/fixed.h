@@ -16,6 +16,8 @@ typedef long long s64;
 #define INLINE static inline __attribute__((always_inline))
 #define ONE (1ULL << 32)
 #define FRACTION (ONE - 1)
+/* Lets neither compiler nor verifier remember values of memory, so that the paths through a long program meet here. */
+#define FORGET() __asm__ volatile("" ::: "memory")
 /* The largest u64. As a time or a window, it means none. */
 #define NEVER (~0ULL)
 
@@ -40,6 +42,15 @@ INLINE u64 multiply(u64 a, u64 b)
 	u64 high = a >> 32, low = a & FRACTION;
 
 	return high * b + low * (b >> 32) + ((low * (b & FRACTION) + (1U << 31)) >> 32);
+}
+
+/* As multiply, but at most a quarter of the numbers' range. */
+INLINE u64 bounded(u64 a, u64 b)
+{
+	u64 high = a >> 32;
+
+	b = least(b, NEVER >> 2);
+	return high && b > (NEVER >> 2) / high ? NEVER >> 2 : least(multiply(a, b), NEVER >> 2);
 }
 
 /* a / b as a Q32 number, rounded to the nearest. b is above 0 and below 2^48. a / b must be below 2^32. */

@@ -28,6 +28,7 @@ enum { BPF_F_NO_PREALLOC = 1, BPF_SK_STORAGE_GET_F_CREATE = 1 };
 
 struct sock {
 	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
 	u32 sk_pacing_status;
 };
 
@@ -40,8 +41,13 @@ struct inet_connection_sock {
 	u8 icsk_ca_state : 5;
 };
 
+struct tcp_options_received {
+	u8 sack_ok : 3;
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	struct tcp_options_received rx_opt;
 	u64 bytes_acked;
 	u32 snd_una;
 	u32 snd_nxt;
@@ -49,14 +55,27 @@ struct tcp_sock {
 	u32 snd_ssthresh;
 	u32 srtt_us;
 	u32 max_packets_out;
+	u32 mss_cache;
+	u32 packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
+	u32 delivered;
+	u32 lost;
+	u32 app_limited;
 	u8 is_cwnd_limited : 1;
 };
 
 struct rate_sample {
+	u64 prior_mstamp;
+	u32 prior_delivered;
 	s32 delivered;
+	long interval_us;
 	long rtt_us;
+	int losses;
 	u32 acked_sacked;
 	u32 prior_in_flight;
+	u8 is_app_limited;
 };
 
 struct qdisc_skb_head {
@@ -98,6 +117,7 @@ struct bpf_timer {
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *sk);
 	void (*set_state)(struct sock *sk, u8 state);
+	void (*cwnd_event)(struct sock *sk, int event);
 	void (*cong_control)(struct sock *sk, const struct rate_sample *rs);
 	u32 (*undo_cwnd)(struct sock *sk);
 	u32 flags;
