@@ -22,7 +22,7 @@ REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs cr
 # One process per core; tests of a file stay together, because they share fixtures.
 PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties stacks hosts hunt mutants fuzz fuzz-lint abi-lint bpf lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
+.PHONY: help setup test slow-test reproduce reproduce-all bench validate properties stacks hosts hunt mutants fuzz fuzz-lint abi-lint bpf live lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -40,6 +40,7 @@ help:
 	@echo 'make hosts       build quinn, noq and s2n-quic for flows with `host`, into .venv: about 5 minutes'
 	@echo 'make abi-lint    lint the Rust that is linked into a Linux kernel'
 	@echo 'make bpf         replay random events through the algorithms for BPF and the engine; try them in this kernel, as root'
+	@echo 'make live        live runs in network namespaces beside tcpdump, iperf3 and the shapers of the kernel, as root'
 	@echo 'make lint        only formatting, types and lints'
 	@echo 'make lowest      Python tests with the lowest library versions that pyproject.toml allows'
 	@echo 'make deny        licenses, versions and known vulnerabilities of Rust dependencies, if cargo-deny is installed'
@@ -120,6 +121,10 @@ bpf: setup
 	cargo clippy --manifest-path hosts/bpf/Cargo.toml --all-targets --target-dir target/bpf -- --deny warnings
 	cargo test --manifest-path hosts/bpf/Cargo.toml --quiet --target-dir target/bpf
 	$(BIN)/python -m pytest tests/bpf -m '' -rs
+
+# What the machine cannot do is skipped, with the reason.
+live: setup
+	$(BIN)/python -m pytest tests/live -m '' -rs
 
 # Cargo reads the settings of a workspace only in its folder.
 hosts: setup

@@ -1,4 +1,4 @@
-"""A live link against the kernel's own shaper, `tbf` over `pfifo`."""
+"""A live link against the kernel's own shapers, `tbf` and `htb` over `pfifo`."""
 
 import shutil
 import sys
@@ -77,29 +77,35 @@ print(len(times), times[-1] - times[0])
 """
 
 
+# A packet has 14 B of Ethernet here. With a bucket for fewer packets, late timers would cost some of the rate.
+ON_WIRE = f"rate {round(RATE * 1514 / 1500)}bit burst 16kb"
+SHAPERS = {
+    "tbf": [f"tc qdisc add dev eth0 root handle 1: tbf {ON_WIRE} limit {PACKETS * 2000}"],
+    "htb": [
+        "tc qdisc add dev eth0 root handle 1: htb default 1",
+        f"tc class add dev eth0 parent 1: classid 1:1 htb {ON_WIRE}",
+    ],
+}
+
+
 @contextmanager
-def shaped() -> Iterator[tuple[Box, Box]]:
-    """Two hosts with a veth pair, of which one end has `tbf` over `pfifo`."""
+def shaped(shaper: str) -> Iterator[tuple[Box, Box]]:
+    """Two hosts with a veth pair, of which one end has a shaper over `pfifo`."""
     a, b = Box(), Box()
     try:
         a.run(f"ip link add eth0 type veth peer name eth0 netns {b.id}")
         for box, address in ((a, "10.77.0.1"), (b, "10.77.0.2")):
             box.run(f"ip address add {address}/24 dev eth0", "ip link set eth0 up")
         a.run("ip link set eth0 gso_max_segs 1")
-        # A packet has 14 B of Ethernet here. With a bucket for fewer packets, late timers would cost some of the rate.
-        rate = round(RATE * 1514 / 1500)
-        a.run(
-            f"tc qdisc add dev eth0 root handle 1: tbf rate {rate}bit burst 16kb limit {PACKETS * 2000}",
-            f"tc qdisc add dev eth0 parent 1:1 handle 10: pfifo limit {PACKETS}",
-        )
+        a.run(*SHAPERS[shaper], f"tc qdisc add dev eth0 parent 1:1 handle 10: pfifo limit {PACKETS}")
         yield a, b
     finally:
         for box in (a, b):
             box.thread.shutdown()
 
 
-def flooded_by_kernel() -> tuple[float, float]:
-    with shaped() as (a, b):
+def flooded_by_kernel(shaper: str) -> tuple[float, float]:
+    with shaped(shaper) as (a, b):
         sink = b.start(*python(SINK))
         time.sleep(1)
         flood = a.start(*python(FLOOD, "10.77.0.2", str(1.5 * RATE), str(SECONDS)))
@@ -126,15 +132,16 @@ def rate_and_loss(sent: str, printed: str) -> tuple[float, float]:
 
 
 @pytest.mark.slow
-def test_a_flood_of_datagrams_has_the_rate_and_the_losses_of_the_kernels_shaper() -> None:
-    (kernel_rate, kernel_loss), (rate, loss) = flooded_by_kernel(), flooded_live()
+@pytest.mark.parametrize("shaper", SHAPERS)
+def test_a_flood_of_datagrams_has_the_rate_and_the_losses_of_the_kernels_shaper(shaper: str) -> None:
+    (kernel_rate, kernel_loss), (rate, loss) = flooded_by_kernel(shaper), flooded_live()
     print(kernel_rate, rate, kernel_loss, loss)
     assert rate == pytest.approx(kernel_rate, rel=0.02)
     assert loss == pytest.approx(kernel_loss, rel=0.15)
 
 
-def tcp_by_kernel() -> float:
-    with shaped() as (a, b):
+def tcp_by_kernel(shaper: str) -> float:
+    with shaped(shaper) as (a, b):
         server = b.start(*python(SERVER))
         time.sleep(1)
         a.start(*python(CLIENT, "10.77.0.2", str(SECONDS))).wait(60)
@@ -163,7 +170,8 @@ def read_bytes() -> int:
 
 
 @pytest.mark.slow
-def test_a_download_is_as_fast_as_behind_the_kernels_shaper() -> None:
-    kernel, live = tcp_by_kernel(), tcp_live()
+@pytest.mark.parametrize("shaper", SHAPERS)
+def test_a_download_is_as_fast_as_behind_the_kernels_shaper(shaper: str) -> None:
+    kernel, live = tcp_by_kernel(shaper), tcp_live()
     print(kernel * 8, live * 8, file=sys.stderr)
     assert live == pytest.approx(kernel, rel=0.05)
