@@ -81,7 +81,12 @@ def test_a_receiver_without_counts_makes_prague_a_reno() -> None:
 
 def test_a_controller_that_counts_marks_is_refused_without_ecn() -> None:
     with pytest.raises(sj.ScenarioError, match=r"ecn: expected true, .*, because dctcp counts marks, got false"):
-        sj.run(path("dctcp"))
+        sj.run(path("dctcp", ecn=False))
+
+
+def test_a_controller_that_counts_marks_has_its_ecn_mode_by_default() -> None:
+    assert measured(path("prague", queue=STEP)) == measured(path("prague", queue=STEP, ecn="l4s"))
+    assert measured(path("dctcp", queue=STEP)) == measured(path("dctcp", queue=STEP, ecn="dctcp"))
 
 
 def test_pacing_keeps_the_queue_of_a_starting_flow_short() -> None:

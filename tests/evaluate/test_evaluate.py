@@ -111,6 +111,27 @@ def test_a_failing_run_makes_its_clause_not_run_with_the_reason_and_the_others_a
     assert "feedback_loss (not run)" in capsys.readouterr().err
 
 
+def test_a_requirement_that_a_quick_look_leaves_out_does_not_count(small, capsys):
+    text = (RFC9743 / "clauses" / "application_limits.toml").read_text()
+    quick = text.replace("[measures]", 'quick_scenarios = ["limited"]\n\n[measures]', 1)
+    (small / "clauses" / "application_limits.toml").write_text(quick)
+    assert evaluate(small, "application_limits", "--cc", "cubic", "--quick") == 0
+    assert verdicts(small)["application_limits"] == "passes"
+    assert "4 of" not in capsys.readouterr().out
+
+
+def test_cases_that_cannot_be_run_share_a_note(small, capsys):
+    shutil.copy(RFC9743 / "clauses" / "own_fairness.toml", small / "clauses")
+    clause = small / "clauses" / "bufferbloat.toml"
+    clause.write_text(clause.read_text().replace("set = {", 'set = { "tcp.ecn" = false,'))
+    assert evaluate(small, "bufferbloat", "collapse", "--cc", "prague", "--quick") == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if "not run" in line]
+    assert len(notes) == 1
+    assert notes[0].startswith("note: not run: prague in bloat_1_400, bloat_1_1000, bloat_4_400 and 1 more: tcp.ecn: ")
+    assert verdicts(small)["bufferbloat"] == "not run"
+    assert verdicts(small)["collapse"] in ("passes", "fails")
+
+
 def test_a_subject_whose_runs_all_fail_is_an_error_of_one_line(small, capsys):
     assert evaluate(small, "bufferbloat", "--controller", f"{PLANTED}:Breaks", "--quick") == 2
     error = capsys.readouterr().err

@@ -182,8 +182,8 @@ def test_where_each_group_has_its_own_controller_the_option_is_group(capsys, dum
 
 
 def test_a_fault_that_only_the_whole_shows_names_all_changes(capsys, dumbbell):
-    assert main(["run", str(dumbbell), "--set", "tcp.control.cc=prague", "--set", "name=late"]) == 2
-    said = f"error: {dumbbell} with tcp.control.cc=prague, name=late: flows.ftp.tcp.ecn: expected "
+    assert main(["run", str(dumbbell), "--set", "tcp.control.cc=prague", "--set", "tcp.ecn=false"]) == 2
+    said = f"error: {dumbbell} with tcp.control.cc=prague, tcp.ecn=false: tcp.ecn: expected "
     assert capsys.readouterr().err.startswith(said)
 
 

@@ -135,6 +135,7 @@ def evaluate(options: EvaluateOptions) -> None:
         read_evaluation,
         unmet,
     )
+    from sojourn.experiments.own_queues import note_refused
     from sojourn.experiments.report import write_report
     from sojourn.experiments.reproduce import RunOptions, reproduce, run_shard
     from sojourn.experiments.selection import choose
@@ -145,6 +146,7 @@ def evaluate(options: EvaluateOptions) -> None:
     names = _runnable(experiment, options.clauses or [])
     check_results(experiment, choose(experiment, names).grids)
     experiment = _evaluated(experiment, options, laws)
+    note_refused(experiment, choose(experiment, names).grids)
     folder = options.out_dir or _folder(experiment, options.quick)
     check_folder(folder)
     with laws.one_line(), progress(experiment.id) as on_progress:

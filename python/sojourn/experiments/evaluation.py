@@ -58,11 +58,15 @@ class ClauseResult:
 
     @property
     def passed(self) -> Passed:
-        """Passes if every requirement holds; fails if one does not."""
+        """Passes if every requirement holds; fails if one does not.
+
+        Requirements that `--quick` leaves out do not count.
+        """
         verdicts = {each.verdict for each in self.results}
         if self.clause.undecidable or (self.reason and Verdict.NOT_REPRODUCED not in verdicts):
             return Passed.NOT_DECIDABLE
-        if len(self.results) < len(self.clause.requires) and Verdict.NOT_REPRODUCED not in verdicts:
+        failed = bool(self.not_run) and len(self.results) < len(self.clause.requires)
+        if not self.results or (failed and Verdict.NOT_REPRODUCED not in verdicts):
             return Passed.NOT_RUN
         if verdicts & {Verdict.NOT_REPRODUCED, Verdict.IN_DIRECTION}:
             return Passed.FAILS
@@ -97,8 +101,8 @@ def with_subject(
 ) -> Experiment:
     """The evaluation of a subject: a table as in a scenario, such as `{"cc": "bbr3"}`.
 
-    With `host` it is a transport of others, such as `quinn`. Cases that cannot be run are named in a `Note`. `laws` are
-    the names of laws in Python. Raises `UserError` for an experiment without clauses or without a place for a subject.
+    With `host` it is a transport of others, such as `quinn`. `laws` are the names of laws in Python. Raises `UserError`
+    for an experiment without clauses or without a place for a subject.
     """
     if not experiment.clauses or SUBJECT not in experiment.queues:
         raise UserError.expected(str(experiment.main), f"clauses, and queues.{SUBJECT}", "an experiment without them")

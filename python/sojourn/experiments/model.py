@@ -110,8 +110,11 @@ class Grid:
 
     def cases(self) -> list[Case]:
         """The cases of the grid; the setting `""` is the scenario unchanged."""
-        every = [Case(s, q, t) for s in self.scenarios for q in self.queues for t in self.settings]
-        return [case for case in every if case not in self.refused] if self.refused else every
+        return [case for case in self.every() if case not in self.refused]
+
+    def every(self) -> list[Case]:
+        """The cases of the grid with those that aren't run."""
+        return [Case(s, q, t) for s in self.scenarios for q in self.queues for t in self.settings]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from sojourn.experiments.model import Case, Experiment, Grid, algorithm
 
 NOT_HERE = ("external", "linux")
 """Disciplines that need a law of the caller or a kernel."""
+NAMED = 3
+"""The number of scenarios that a `Note` names."""
 TABLES = {"queue": queue_tables, "controller": controller_tables, "start-up": start_up_tables}
 """The tables of what an experiment compares, from a text."""
 
@@ -34,7 +36,9 @@ def with_queues(experiment: Experiment, asked: str) -> Experiment:
     choices = {label: Choice(label, label, "", tables[label]) for label in own}
     changed = replace(experiment, queues=experiment.queues | choices)
     grids = {name: each if each.fixed else replace(each, queues=names) for name, each in experiment.grids.items()}
-    return replace(changed, grids=possible(changed, grids, own))
+    found = possible(changed, grids, own)
+    note_refused(changed, found.values())
+    return replace(changed, grids=found)
 
 
 def asked_tables(experiment: Experiment, asked: str) -> dict[str, dict[str, Any]]:
@@ -53,7 +57,7 @@ def asked_tables(experiment: Experiment, asked: str) -> dict[str, dict[str, Any]
 def possible(
     experiment: Experiment, grids: Mapping[str, Grid], own: Collection[str], laws: Collection[str] = ()
 ) -> dict[str, Grid]:
-    """The grids without the cases that can't be run; a `Note` names each with its reason.
+    """The grids without the cases that can't be run.
 
     `laws` are the names of laws in Python. Raises `UserError` if a queue in `own` can be run in no case.
     """
@@ -63,9 +67,19 @@ def possible(
         of_queue = [case for case in cases if case.queue == label]
         if of_queue and all(case in why for case in of_queue):
             raise UserError(f'queues "{label}": {why[of_queue[0]]}')
-    for case, reason in why.items():
-        note(f"not run: {experiment.queues[case.queue].label} in {case.scenario}: {reason}")
     return {name: replace(grid, refused=why) for name, grid in grids.items()}
+
+
+def note_refused(experiment: Experiment, grids: Iterable[Grid]) -> None:
+    """Names the cases that can't be run in a `Note` for each queue and reason."""
+    scenarios: dict[tuple[str, str], list[str]] = {}
+    for grid in grids:
+        for case in [case for case in grid.every() if grid.refused.get(case)]:
+            named = scenarios.setdefault((experiment.queues[case.queue].label, grid.refused[case]), [])
+            named += [case.scenario] if case.scenario not in named else []
+    for (label, reason), named in scenarios.items():
+        more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+        note(f"not run: {label} in {', '.join(named[:NAMED])}{more}: {reason}")
 
 
 def _impossible(experiment: Experiment, cases: Iterable[Case], laws: Collection[str] = ()) -> dict[Case, str]:
@@ -75,9 +89,11 @@ def _impossible(experiment: Experiment, cases: Iterable[Case], laws: Collection[
     """
     why: dict[Case, str] = {}
     for case in cases:
+        scenario = experiment.scenario(case)
         try:
-            experiment.scenario(case).canonical(laws or None)
+            scenario.canonical(laws or None)
         except ScenarioError as error:
             places = experiment.scenarios[case.scenario].queue_at or experiment.file.queue_at
-            why[case] = str(error).rpartition(places[0])[2].lstrip(".: ")
+            said = str(error).removeprefix(f"{scenario.label}: ")
+            why[case] = said.rpartition(places[0])[2].lstrip(".: ")
     return why

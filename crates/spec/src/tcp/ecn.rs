@@ -85,6 +85,12 @@ pub(super) fn need(control: &CcConfig) -> EcnNeed {
     control.build(Start::new(1.0, f64::INFINITY)).map_or(EcnNeed::None, |made| made.needs().ecn)
 }
 
+/// The mode if a scenario sets none.
+/// It is that of the profile, or the one that the controller requires.
+pub(super) fn unless_given(options: &TcpOptions) -> Ecn {
+    if need(&options.control).is_strict() { Ecn::of(&options.control) } else { options.ecn }
+}
+
 /// The option `ecn` as written in a scenario.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnChoice {

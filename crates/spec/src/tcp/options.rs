@@ -122,7 +122,7 @@ tcp_options! {
         "Longest time for which a receiver holds ACKs of out-of-order segments, from the fourth one: this time or 33 % of the RTT, whichever is shorter. A change of a third SACK block ends it early. \"0 s\" disables it",
         Duration::ZERO, "rfc5681#4.2 acknowledges them at once";
     ecn: Ecn as EcnChoice, ranges::any,
-        "ECN mode: false; true (the mode that the controller requires, else classic ECN with one echo per window); \"dctcp\" (the ACK of each segment echoes its mark); \"accurate\" (AccECN with ECT(0): ACKs count marks); \"l4s\" (AccECN with ECT(1), as prague uses)",
+        "ECN mode: false; true (the mode that the controller requires, else classic ECN with one echo per window; the default of a controller that requires one); \"dctcp\" (the ACK of each segment echoes its mark); \"accurate\" (AccECN with ECT(0): ACKs count marks); \"l4s\" (AccECN with ECT(1), as prague uses)",
         Ecn::Off, "rfc3168#6.1, rfc8257#3.2, rfc9768#3.2, rfc9331#4.1";
     peer_ecn: Option<Ecn> as EcnChoice, ranges::any,
         "ECN mode of the receiver. Default: same as `ecn`. If they differ, the connection uses the mode that both support, else classic ECN",
@@ -230,6 +230,9 @@ impl TcpOverrides {
         if self.window.is_some() && self.initial_ssthresh.is_none() && !options.linux_growth {
             // A sender cannot use more than its receiver offers (ns-2 starts with the receive window too). Linux has no initial limit.
             options.initial_ssthresh = f64::from(options.window);
+        }
+        if self.ecn.is_none() {
+            options.ecn = ecn::unless_given(&options);
         }
         // A clock of exact time has no ticks.
         options.tick_arithmetic &= options.tick > Duration::ZERO;
