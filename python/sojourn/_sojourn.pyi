@@ -152,6 +152,12 @@ class LiveSource:
     def act(self) -> tuple[int | None, bool]:
         """Performs the action that is due: the bytes to write (None: endless), and whether it is the last."""
 
+    def is_session(self) -> bool:
+        """Whether each action opens a connection of its own."""
+
+    def on_complete(self, at: float) -> None:
+        """Handles the completion of a session's connection, at a time in s."""
+
 class LiveNetwork:
     """A live run. One thread calls `run`; others stop it and show its state."""
 
@@ -185,8 +191,11 @@ class LiveNetwork:
     def source(self, flow: int) -> LiveSource:
         """The application of a flow."""
 
-    def note_windows(self, windows: list[tuple[int, int, int]]) -> None:
-        """Records windows: the number of a flow, its congestion window and its slow-start threshold in segments."""
+    def note_senders(self, states: list[tuple[int, int, int, int, int]]) -> None:
+        """Records states: a flow, its window and threshold in segments, and its new recoveries and timeouts."""
+
+    def note_completed(self, connections: list[tuple[int, float, float, int]]) -> None:
+        """Records connections of sessions: flow, opening and end in s, and payload in bytes."""
 
     def stop(self) -> None:
         """Ends the run: the packets in the network leave it first."""

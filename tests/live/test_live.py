@@ -48,6 +48,14 @@ from = "a"
 to   = "b"
 """
 
+PING = """
+[[flows]]
+name = "ping"
+from = "a"
+to = "b"
+traffic = { kind = "ping", every = "50 ms" }
+"""
+
 SERVER = """
 import socket, sys
 server = socket.create_server(("", 9000))
@@ -189,24 +197,25 @@ def test_the_scenarios_own_flows_use_the_kernels_tcp() -> None:
     text = LINE.replace('"20 s"', '"4 s"').replace(
         "[[flows]]", '[tcp]\nprofile = "linux"\ncontrol = { cc = "cubic" }\n[[flows]]'
     )
-    text += """
+    text += (
+        PING
+        + """
 [[flows]]
 name = "calls"
 from = "a"
 to = "b"
 traffic = { kind = "cbr", rate = "1 Mbit/s", size = "500 B" }
 
-[[flows]]
-name = "ping"
-from = "a"
-to = "b"
-traffic = { kind = "ping", every = "50 ms" }
-
 [trace]
 cwnd = { flows = ["up/0"], every = "100 ms" }
 """
+    )
     record = sj.run(sj.loads(text.replace("duration", 'host = "live"\nduration')))
     assert record["host"]["name"] == "live"
+    sender = record.flows.iloc[0]
+    # The buffer of 50 packets overflows at the end of slow start.
+    assert 0 < sender["fast_retransmits"] <= sender["retransmitted"]
+    assert sender["timeouts"] == 0
     assert record.value("links.line.utilization") > 0.6
     assert record.value("groups.calls.throughput_bps") == pytest.approx(1e6, rel=0.1)
     assert record.value("groups.ping.rtt_ms.min") >= 20

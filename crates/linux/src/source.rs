@@ -77,6 +77,11 @@ impl Source {
         }
     }
 
+    /// Whether each of its actions opens a connection.
+    pub fn is_session(&self) -> bool {
+        matches!(self, Source::Session(..))
+    }
+
     /// Handles the completion of a session's connection.
     pub fn on_complete(&mut self, now: Time) {
         if let Source::Session(session, next, _) = self

@@ -24,7 +24,7 @@ mod tracker;
 mod wire;
 
 pub use addresses::{PREFIX_V4, PREFIX_V6, address_v4, address_v6};
-pub use counts::Counts;
+pub use counts::{Completed, Counts, SenderState};
 pub use lateness::Lateness;
 #[cfg(target_os = "linux")]
 pub use ports::{Ports, adopt};

@@ -1,7 +1,7 @@
 //! The router: real packets, and the network of a plan between their hosts.
 
 use crate::addresses::host_of;
-use crate::counts::Counts;
+use crate::counts::{Completed, Counts, SenderState};
 use crate::snapshot::{GroupState, LinkState, Snapshot};
 use crate::store::{Store, copy};
 use crate::table::{Key, Place, Table};
@@ -273,10 +273,26 @@ impl<'a> Router<'a> {
         self.run.next_event()
     }
 
-    /// Records the congestion window and the slow-start threshold of a planned flow in segments.
-    pub fn note_window(&mut self, now: Time, planned: u32, cwnd: u32, ssthresh: u32) {
+    /// Records what the sender of a planned flow reports.
+    pub fn note_sender(&mut self, now: Time, planned: u32, state: &SenderState) {
+        if planned as usize >= self.run.plan().flows.len() {
+            return;
+        }
+        let flow = planned * self.share;
+        self.run.note(now, Entry::Window { flow, cwnd: state.cwnd, ssthresh: state.ssthresh });
+        for _ in 0..state.recoveries {
+            self.run.note(now, Entry::Recovery { flow });
+        }
+        for _ in 0..state.timeouts {
+            self.run.note(now, Entry::Timeout { flow });
+        }
+    }
+
+    /// Records a completed connection of a planned flow.
+    pub fn note_completed(&mut self, planned: u32, connection: &Completed) {
         if (planned as usize) < self.run.plan().flows.len() {
-            self.run.note(now, Entry::Window { flow: planned * self.share, cwnd, ssthresh });
+            let entry = Entry::Completed { flow: planned * self.share, opened: connection.opened, bytes: connection.bytes };
+            self.run.note(connection.closed, entry);
         }
     }
 

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use serde_json::{Value, json};
 use sojourn_lab::{CapturePoints, Error, LiveCapture, Outcome};
 use sojourn_linux::{Source, Wiring};
-use sojourn_live::{PREFIX_V4, PREFIX_V6, Ports, Router, Snapshot, Switch, address_v4, address_v6, adopt};
+use sojourn_live::{Completed, PREFIX_V4, PREFIX_V6, Ports, Router, SenderState, Snapshot, Switch, address_v4, address_v6, adopt};
 use sojourn_scenario::Checked;
 use sojourn_scenario::plan::Plan;
 use sojourn_scenario::record::{Host, Pace};
@@ -40,8 +40,10 @@ pub struct LiveNetwork {
     filename: String,
     stopped: AtomicBool,
     snapshot: Mutex<Option<String>>,
-    /// Windows that the router has not yet recorded.
-    windows: Mutex<Vec<(u32, u32, u32)>>,
+    /// Reports of senders that the router has not yet recorded.
+    senders: Mutex<Vec<(u32, SenderState)>>,
+    /// Completed connections that it has not yet recorded.
+    completed: Mutex<Vec<(u32, Completed)>>,
 }
 
 /// The application of a flow: when it writes, and how much.
@@ -56,6 +58,16 @@ impl LiveSource {
     fn due(&self) -> f64 {
         let due = self.source.due();
         if due == Time::NEVER { f64::INFINITY } else { due.as_secs_f64() }
+    }
+
+    /// Whether each action opens a connection of its own.
+    fn is_session(&self) -> bool {
+        self.source.is_session()
+    }
+
+    /// Handles the completion of a session's connection, at a time in seconds.
+    fn on_complete(&mut self, at: f64) {
+        self.source.on_complete(Time::from_secs_f64(at));
     }
 
     /// Performs the action that is due.
@@ -82,7 +94,15 @@ impl LiveNetwork {
         let scenario: Checked = checked(text, &filename)?;
         let plan = scenario.plan(seed.unwrap_or(scenario.seed));
         let wiring = sojourn_lab::wiring(&plan).map_err(|error| failed(&filename, error))?;
-        Ok(LiveNetwork { plan, wiring, filename, stopped: AtomicBool::new(false), snapshot: Mutex::new(None), windows: Mutex::default() })
+        Ok(LiveNetwork {
+            plan,
+            wiring,
+            filename,
+            stopped: AtomicBool::new(false),
+            snapshot: Mutex::new(None),
+            senders: Mutex::default(),
+            completed: Mutex::default(),
+        })
     }
 
     /// The hosts: name, IPv4 and IPv6 address.
@@ -112,7 +132,7 @@ impl LiveNetwork {
         let told = |flow: &sojourn_linux::Flow| {
             json!({
                 "name": flow.name, "source": flow.source, "destination": flow.destination, "dscp": flow.dscp,
-                "kind": flow.traffic.name(), "echoes": flow.traffic.echoes(),
+                "kind": flow.traffic.name(), "echoes": flow.traffic.echoes(), "requests": flow.traffic.requests(),
                 "tcp": flow.tcp.as_ref().map(|tcp| json!({
                     "controller": tcp.controller, "own": tcp.control.as_ref().map(|own| own.0.name()), "ecn": tcp.ecn != EcnChoice::Off,
                 })),
@@ -127,10 +147,22 @@ impl LiveNetwork {
         Ok(LiveSource { source: Source::new(of_flow, &self.wiring) })
     }
 
-    /// Records congestion windows.
-    /// Each has the number of a flow, the window, and the slow-start threshold in segments.
-    fn note_windows(&self, windows: Vec<(u32, u32, u32)>) {
-        self.windows.lock().unwrap_or_else(|held| held.into_inner()).extend(windows);
+    /// Records the states of senders.
+    /// Each has the number of a flow, window and slow-start threshold in segments, and the recoveries and timeouts since its last state.
+    fn note_senders(&self, states: Vec<(u32, u32, u32, u32, u32)>) {
+        let told = states
+            .into_iter()
+            .map(|(flow, cwnd, ssthresh, recoveries, timeouts)| (flow, SenderState { cwnd, ssthresh, recoveries, timeouts }));
+        self.senders.lock().unwrap_or_else(|held| held.into_inner()).extend(told);
+    }
+
+    /// Records completed connections of sessions.
+    /// Each has the number of a flow, the times of its opening and of its end in seconds, and its payload in bytes.
+    fn note_completed(&self, connections: Vec<(u32, f64, f64, u64)>) {
+        let told = connections.into_iter().map(|(flow, opened, closed, bytes)| {
+            (flow, Completed { opened: Time::from_secs_f64(opened), closed: Time::from_secs_f64(closed), bytes })
+        });
+        self.completed.lock().unwrap_or_else(|held| held.into_inner()).extend(told);
     }
 
     /// Passes packets between the descriptors of the hosts until the end or `stop`.
@@ -179,8 +211,11 @@ impl LiveNetwork {
                 let told = told(&router.snapshot(now), ports).to_string();
                 *self.snapshot.lock().unwrap_or_else(|held| held.into_inner()) = Some(told);
             }
-            for (flow, cwnd, ssthresh) in self.windows.lock().unwrap_or_else(|held| held.into_inner()).drain(..) {
-                router.note_window(now, flow, cwnd, ssthresh);
+            for (flow, state) in self.senders.lock().unwrap_or_else(|held| held.into_inner()).drain(..) {
+                router.note_sender(now, flow, &state);
+            }
+            for (flow, connection) in self.completed.lock().unwrap_or_else(|held| held.into_inner()).drain(..) {
+                router.note_completed(flow, &connection);
             }
             self.stopped.load(Ordering::Relaxed)
         })?;

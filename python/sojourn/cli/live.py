@@ -23,6 +23,7 @@ from sojourn.core.record import Record
 from sojourn.core.scenario import Scenario
 from sojourn.linux.kernel import Capture
 from sojourn.live.bridge import Bridge
+from sojourn.live.delays import follow_delays
 from sojourn.live.session import Session, program_at, program_host
 from sojourn.runs.hosts import Host, on_host
 from sojourn.runs.seeds import LAST_SEED
@@ -46,8 +47,16 @@ class LiveOptions:
         list[str] | None,
         typer.Option("--at", help="A program for another host: b='iperf3 -s'. Repeatable."),
     ] = None
+    send: Annotated[
+        list[str] | None,
+        typer.Option("--send", help="A group whose own flows are sent beside the program. Repeatable."),
+    ] = None
     shell: Annotated[bool, typer.Option("--shell", help="Start a shell in the first host.")] = False
     change: Set = None
+    delays: Annotated[
+        list[str] | None,
+        typer.Option("--delay-from-trace", help="LINK=FILE: the link's delay follows a trace. Repeatable."),
+    ] = None
     seed: Annotated[
         int | None, typer.Option("--seed", help="Seed of the network (default: the scenario's).", min=0, max=LAST_SEED)
     ] = None
@@ -83,9 +92,13 @@ def live(options: LiveOptions) -> None:
         raise UserError.expected("--shell", "no program beside it", options.program[0])
     if options.bridge and (options.program or options.at or options.shell):
         raise UserError.expected("--bridge", "no program beside it", (options.program or options.at or ["--shell"])[0])
+    if options.send and not (options.shell or options.program):
+        raise UserError.expected("--send", "a program after --, or --shell, beside it", options.send[0])
     if options.at and not (options.shell or options.program):
         raise UserError.expected("--at", "a program after --, or --shell, beside it", options.at[0])
     scenario = on_host(load_changed(options.file, options.change), Host.LIVE)
+    for text in options.delays or []:
+        follow_delays(scenario, text)
     with nullcontext() if options.pcap is None else written_elsewhere(options.pcap) as unfinished:
         links = values.names_of(options.pcap_links)
         record, code = _run(options, scenario, None if unfinished is None else (str(unfinished), links, []))
@@ -119,7 +132,7 @@ def _run(options: LiveOptions, scenario: Scenario, capture: Capture | None) -> t
             if program is None:
                 session.drive(visit)
             else:
-                session.begin()
+                session.begin(options.send or [])
                 code = session.run((first, program), servers, visit)
         return session.record(), code
 

@@ -8,9 +8,10 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sojourn import _sojourn
@@ -30,18 +31,22 @@ CHUNK = bytes(1 << 17)
 UNSENT = 1 << 18
 """Bytes that a socket takes before it has sent them (`TCP_NOTSENT_LOWAT`)."""
 
-BUFFER = 1 << 24
+BACKLOG = 128
+"""Connections of a session that wait to be accepted."""
+
+LONGEST_WAIT_S = 0.5
 EVERY_S = 0.01
-"""Time between two samples of the congestion windows."""
+"""Time between two looks at the senders."""
 
 IP_HEADERS = 28
 ECT0, ECT1 = 2, 1
 TCP_NOTSENT_LOWAT = 25
-INFO = struct.Struct("8B24I")
-SSTHRESH, CWND = 8 + 17, 8 + 18
-"""The places of both fields in the kernel's `tcp_info`."""
+INFO_BYTES = 248
+CA_STATE, SSTHRESH, CWND, TIMEOUTS = 1, 76, 80, 240
+"""The places of fields in the kernel's `tcp_info`. Linux before 6.7 does not count timeouts."""
 
-TAKEN = ("bulk", "cbr", "poisson", "onoff", "ping", "schedule")
+RECOVERY = 3
+"""The state `TCP_CA_Recovery`."""
 
 
 @dataclass
@@ -64,19 +69,26 @@ class Flow:
         return self.destination.addresses[0], FIRST_PORT + self.number
 
 
-def flows_of(network: _sojourn.LiveNetwork, hosts: list[HostNamespace], label: str) -> list[Flow]:
-    """The flows of the plan. Raises `UserError` for those that this machine can't send."""
-    found = json.loads(network.flows())
+def flows_of(
+    network: _sojourn.LiveNetwork, hosts: list[HostNamespace], label: str, groups: Collection[str]
+) -> list[Flow]:
+    """The flows of these groups. Raises `UserError` for those that this machine can't send."""
+    found = [(n, about) for n, about in enumerate(json.loads(network.flows())) if group_of(about) in groups]
     if len(found) > MOST_FLOWS:
         raise UserError(f"{label}: flows: expected at most {MOST_FLOWS} live, got {len(found)}")
     known = congestion_controls()
-    for about in found:
-        where = f"{label}: flows.{about['name'].rpartition('/')[0]}"
-        if about["kind"] not in TAKEN:
-            raise UserError(f"{where}.traffic.kind: expected one of {', '.join(TAKEN)} live, got {about['kind']}")
+    for _, about in found:
+        where = f"{label}: flows.{group_of(about)}"
+        if about["requests"]:
+            raise UserError(f"{where}.traffic: expected traffic without requests live, got {about['kind']}")
         if about["tcp"]:
             about["tcp"]["controller"] = controller_of(about["tcp"], known, f"{where}.tcp.control")
-    return [Flow(n, about, hosts[about["source"]], hosts[about["destination"]]) for n, about in enumerate(found)]
+    return [Flow(n, about, hosts[about["source"]], hosts[about["destination"]]) for n, about in found]
+
+
+def group_of(about: Mapping[str, Any]) -> str:
+    """The name of a flow's group."""
+    return str(about["name"]).rpartition("/")[0]
 
 
 def controller_of(tcp: dict[str, Any], known: Collection[str], where: str) -> str:
@@ -94,20 +106,20 @@ def controller_of(tcp: dict[str, Any], known: Collection[str], where: str) -> st
 class Traffic:
     """Senders and receivers of all flows, in threads that end at `stop`."""
 
-    def __init__(
-        self, network: _sojourn.LiveNetwork, flows: list[Flow], *, trace_windows: bool, realtime: bool = False
-    ) -> None:
+    def __init__(self, network: _sojourn.LiveNetwork, flows: list[Flow], *, realtime: bool = False) -> None:
         self._network, self._flows, self._realtime = network, flows, realtime
         self._stopped = threading.Event()
         self._threads: list[threading.Thread] = []
         self._open: list[socket.socket] = []
-        self._senders: dict[int, socket.socket] = {}
+        self._senders: dict[socket.socket, int] = {}
+        """The numbers of the flows of open connections."""
         self._start = math.nan
-        self._trace_windows = trace_windows
+        self._seen: dict[socket.socket, tuple[bool, int]] = {}
+        self._looking = threading.Lock()
         for flow in flows:
             self._receivers(flow)
 
-    def _thread(self, work: Callable[[], None]) -> None:
+    def _thread(self, work: Callable[[], None]) -> threading.Thread:
         def quietly() -> None:
             if self._realtime:
                 prefer(SENDERS)
@@ -116,6 +128,7 @@ class Traffic:
 
         thread = threading.Thread(target=quietly, daemon=True)
         self._threads.append(thread)
+        return thread
 
     def _socket(self, host: HostNamespace, flow: Flow) -> socket.socket:
         kind = socket.SOCK_STREAM if flow.about["tcp"] else socket.SOCK_DGRAM
@@ -128,19 +141,25 @@ class Traffic:
         receiver = self._socket(flow.destination, flow)
         receiver.bind(flow.target)
         if flow.about["tcp"]:
-            receiver.listen()
-            self._thread(lambda: self._read(receiver.accept()[0]))
+            receiver.listen(BACKLOG)
+            self._thread(lambda: self._accept(receiver))
         elif flow.about["echoes"]:
             self._thread(lambda: self._echo(receiver))
         else:
             self._thread(lambda: self._read(receiver))
         self._thread(lambda: self._send(flow))
 
+    def _accept(self, receiver: socket.socket) -> None:
+        while not self._stopped.is_set():
+            accepted = receiver.accept()[0]
+            self._open.append(accepted)
+            self._thread(partial(self._read, accepted)).start()
+
     def _read(self, receiver: socket.socket) -> None:
-        self._open.append(receiver)
-        buffer = bytearray(1 << 20)
+        buffer = bytearray(1 << 18)
         while receiver.recv_into(buffer) or receiver.type == socket.SOCK_DGRAM:
             pass
+        receiver.close()
 
     def _echo(self, receiver: socket.socket) -> None:
         while not self._stopped.is_set():
@@ -151,9 +170,9 @@ class Traffic:
     def begin(self) -> None:
         """Starts all threads, at time 0 of the run."""
         self._start = time.monotonic()
-        if self._trace_windows:
-            self._thread(self._sample)
-        for thread in self._threads:
+        if any(flow.about["tcp"] for flow in self._flows):
+            self._thread(self._look)
+        for thread in list(self._threads):
             thread.start()
 
     def _sleep_until(self, at_s: float) -> bool:
@@ -167,6 +186,9 @@ class Traffic:
 
     def _send(self, flow: Flow) -> None:
         source = self._network.source(flow.number)
+        if source.is_session():
+            self._hold_session(flow, source)
+            return
         if not self._sleep_until(source.due()):
             return
         sender = self._socket(flow.source, flow)
@@ -184,8 +206,43 @@ class Traffic:
             elif size:
                 sender.send(struct.pack("!H", number & 0xFFFF).ljust(max(size - IP_HEADERS, 2), b"\0"))
                 number += 1
-        self._senders.pop(flow.number, None)
+        self._close(sender)
+
+    def _close(self, sender: socket.socket) -> None:
+        number = self._senders.pop(sender, None)
+        if number is not None:
+            self._network.note_senders([self._state(number, sender)])
+        self._seen.pop(sender, None)
         sender.close()
+
+    def _hold_session(self, flow: Flow, source: _sojourn.LiveSource) -> None:
+        """Opens the connections of a session, the next of which may depend on the end of others."""
+        changed = threading.Event()
+        while not self._stopped.is_set():
+            left = self._start + source.due() - time.monotonic()
+            if left > 0:
+                changed.wait(min(left, LONGEST_WAIT_S))
+                changed.clear()
+                continue
+            size, _ = source.act()
+            if size:
+                self._thread(partial(self._transfer, flow, source, size, changed)).start()
+
+    def _transfer(self, flow: Flow, source: _sojourn.LiveSource, size: int, changed: threading.Event) -> None:
+        """Sends the data of a session's connection, until the receiver has closed it."""
+        opened = time.monotonic() - self._start
+        sender = self._socket(flow.source, flow)
+        self._connect(sender, flow)
+        for start in range(0, size, len(CHUNK)):
+            sender.sendall(CHUNK[: size - start])
+        sender.shutdown(socket.SHUT_WR)
+        sender.recv(1)
+        closed = time.monotonic() - self._start
+        self._close(sender)
+        self._open.remove(sender)
+        self._network.note_completed([(flow.number, opened, closed, size)])
+        source.on_complete(closed)
+        changed.set()
 
     def _connect(self, sender: socket.socket, flow: Flow) -> None:
         tcp = flow.about["tcp"]
@@ -193,7 +250,7 @@ class Traffic:
         sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sender.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT)
         sender.connect(flow.target)
-        self._senders[flow.number] = sender
+        self._senders[sender] = flow.number
 
     def _send_endlessly(self, sender: socket.socket, source: _sojourn.LiveSource) -> None:
         """Writes until the next action is due."""
@@ -203,15 +260,24 @@ class Traffic:
                 sender.send(CHUNK)
         sender.settimeout(None)
 
-    def _sample(self) -> None:
-        """Reads the windows of all senders at equal intervals."""
+    def _state(self, number: int, sender: socket.socket) -> tuple[int, int, int, int, int]:
+        """A flow's windows, and the recoveries and timeouts since the last call."""
+        info = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO_BYTES).ljust(INFO_BYTES, b"\0")
+        cwnd, ssthresh = (struct.unpack_from("I", info, place)[0] for place in (CWND, SSTHRESH))
+        recovers, timeouts = info[CA_STATE] == RECOVERY, struct.unpack_from("H", info, TIMEOUTS)[0]
+        with self._looking:
+            recovered, before = self._seen.get(sender, (False, 0))
+            self._seen[sender] = recovers, timeouts
+        return number, cwnd, ssthresh, int(recovers and not recovered), timeouts - before
+
+    def _look(self) -> None:
+        """Reports the states of all senders at equal intervals."""
         while not self._stopped.wait(EVERY_S):
             found = []
-            for number, sender in list(self._senders.items()):
+            for sender, number in list(self._senders.items()):
                 with suppress(OSError):
-                    info = INFO.unpack(sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO.size))
-                    found.append((number, info[CWND], info[SSTHRESH]))
-            self._network.note_windows(found)
+                    found.append(self._state(number, sender))
+            self._network.note_senders(found)
 
     def stop(self) -> None:
         """Ends all threads."""
@@ -220,6 +286,6 @@ class Traffic:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
-        for thread in self._threads:
+        for thread in list(self._threads):
             if thread.ident is not None:
                 thread.join(1.0)

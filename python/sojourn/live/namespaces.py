@@ -124,7 +124,11 @@ class HostNamespace:
 
     def is_listening(self) -> bool:
         """Whether a program waits for connections or datagrams."""
-        return self.call(_listens)
+        return self.listeners() > 0
+
+    def listeners(self) -> int:
+        """The number of sockets that wait for connections or datagrams."""
+        return self.call(_listeners)
 
     def close(self) -> None:
         """Ends the programs, and removes device and namespace."""
@@ -166,12 +170,11 @@ def _configure(addresses: Sequence[str], networks: Sequence[str], mtu: int) -> N
         raise OSError(errno.EINVAL, f"ip: {done.stderr.decode(errors='replace').strip()}")
 
 
-def _listens() -> bool:
-    """Whether the calling thread's namespace has a socket that waits for others."""
+def _listeners() -> int:
+    """The number of sockets of the calling thread's namespace that wait for others."""
+    count = 0
     for protocol, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
         path = Path("/proc/thread-self/net") / protocol
-        if path.exists() and any(
-            line.split()[3] == state for line in path.read_text(encoding="ascii").splitlines()[1:]
-        ):
-            return True
-    return False
+        if path.exists():
+            count += sum(line.split()[3] == state for line in path.read_text(encoding="ascii").splitlines()[1:])
+    return count

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -97,20 +97,22 @@ class Session:
             self._traffic.stop()
         self._stack.close()
 
-    def begin(self, drives: bool = False) -> None:
-        """Starts the router, at time 0 of the run.
+    def begin(self, sends: Collection[str] = ()) -> None:
+        """Starts the router, at time 0 of the run, and the flows of the groups in `sends`.
 
-        With `drives` it also starts the scenario's own flows.
-        Raises `UserError` for a flow that sockets of this machine can't send.
+        Raises `UserError` for an unknown group, and for a flow that sockets of this machine can't send.
         """
+        groups = [name for name, *_ in self.network.ends()]
+        for name in sends:
+            if name not in groups:
+                raise UserError.unknown("--send", name, groups)
         hosts = list(self.hosts.values())
         marked = any((flow["tcp"] or {}).get("ecn") for flow in json.loads(self.network.flows()))
         for host in hosts:
             host.set_ecn(marked)
-        if drives:
-            flows = flows_of(self.network, hosts, self._scenario.label)
-            traced = "cwnd" in self._scenario.get("trace", {})
-            self._traffic = Traffic(self.network, flows, trace_windows=traced, realtime=self._realtime)
+        if sends:
+            flows = flows_of(self.network, hosts, self._scenario.label, sends)
+            self._traffic = Traffic(self.network, flows, realtime=self._realtime)
         self._router.start()
         if self._traffic is not None:
             self._traffic.begin()
@@ -157,10 +159,12 @@ class Session:
 
         Returns its exit code; 0 if it was stopped at the end of the duration. `visit` is called meanwhile.
         """
+        # The scenario's own flows listen too.
+        before = {name: self.host(name).listeners() for name, _ in servers}
         for server in servers:
             self.start(server, stdin=subprocess.DEVNULL)
         until = time.monotonic() + READY_S
-        while time.monotonic() < until and not all(self.host(name).is_listening() for name, _ in servers):
+        while time.monotonic() < until and any(self.host(name).listeners() <= count for name, count in before.items()):
             time.sleep(0.02)
         process = self.start(program)
         self.wait(lambda: process.poll() is not None, visit)
@@ -176,7 +180,7 @@ class Session:
 
     def drive(self, visit: Callable[[], None] | None = None) -> None:
         """Runs the scenario's own flows until its duration has passed. `visit` is called meanwhile."""
-        self.begin(drives=True)
+        self.begin([name for name, *_ in self.network.ends()])
         self.wait(lambda: False, visit)
 
     def state(self) -> dict[str, Any] | None:
