@@ -1,11 +1,11 @@
 """Delays of links from traces."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 import sojourn as sj
-from sojourn.cli import main
 from sojourn.live.delays import follow_delays
 from sojourn.live.namespaces import missing
 from sojourn.runs.hosts import Host, on_host
@@ -48,17 +48,10 @@ def test_a_live_link_follows_a_trace(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_traces_are_one_line(
-    text: str,
-    content: str,
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    text: str, content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("line.toml").write_text(LINE, encoding="utf-8")
     Path("trace").write_text(content, encoding="utf-8")
-    assert main(["live", "line.toml", "--delay-from-trace", text]) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
+    with pytest.raises(sj.UserError, match=re.escape(said)) as raised:
+        follow_delays(sj.loads(LINE), text)
+    assert "\n" not in str(raised.value)

@@ -27,7 +27,7 @@ def needs(program: str) -> pytest.MarkDecorator:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Captured:
     """The packets at both ends of a download with ECN, and its record."""
 
     sent: Path
@@ -36,7 +36,7 @@ class Seen:
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+def captured(tmp_path_factory: pytest.TempPathFactory) -> Captured:
     folder = tmp_path_factory.mktemp("captures")
     files = {name: folder / f"{name}.pcap" for name in ("a", "b")}
     with Session(on_host(sj.loads(MARKING), Host.LIVE)) as session:
@@ -55,7 +55,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
         session.start(("a", python(CLIENT, "{peer}", "3"))).wait()
         time.sleep(1)
         record = session.record()
-    return Seen(files["a"], files["b"], record)
+    return Captured(files["a"], files["b"], record)
 
 
 def lines(*command: str) -> list[str]:
@@ -63,28 +63,32 @@ def lines(*command: str) -> list[str]:
 
 
 @needs("tcpdump")
-def test_tcpdump_finds_every_checksum_right_and_every_mark_at_the_receiver(seen: Seen) -> None:
-    for file in (seen.sent, seen.received):
+def test_tcpdump_finds_every_checksum_right_and_every_mark_at_the_receiver(captured: Captured) -> None:
+    for file in (captured.sent, captured.received):
         found = lines("tcpdump", "-r", str(file), "-nvv", "tcp")
         assert sum("(correct)" in line for line in found) > 1000
         assert not [line for line in found if "incorrect" in line or "bad cksum" in line]
-    marked = seen.record.value("links.line.marked")
-    assert len(lines("tcpdump", "-r", str(seen.received), "-nq", CONGESTION_EXPERIENCED)) == marked > 0
-    assert lines("tcpdump", "-r", str(seen.sent), "-nq", CONGESTION_EXPERIENCED) == []
+    marked = captured.record.value("links.line.marked")
+    assert len(lines("tcpdump", "-r", str(captured.received), "-nq", CONGESTION_EXPERIENCED)) == marked > 0
+    assert lines("tcpdump", "-r", str(captured.sent), "-nq", CONGESTION_EXPERIENCED) == []
 
 
 @needs("tcpdump")
 @needs("tshark")
-def test_tshark_finds_no_bad_checksum_and_as_much_payload_as_the_record(seen: Seen) -> None:
+def test_tshark_finds_no_bad_checksum_and_as_much_payload_as_the_record(captured: Captured) -> None:
     checked = ("-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE")
     # The kernel writes 0xffff for a sum of 0, which is the same number; tshark expects 0.
     bad = 'ip.checksum.status == "Bad" || (tcp.checksum.status == "Bad" && tcp.checksum != 0xffff)'
-    for file in (seen.sent, seen.received):
+    for file in (captured.sent, captured.received):
         assert lines("tshark", "-r", str(file), *checked, "-Y", bad) == []
-    acknowledged = lines("tshark", "-r", str(seen.sent), "-Y", "tcp.srcport == 9000", "-T", "fields", "-e", "tcp.ack")
+    acknowledged = lines(
+        "tshark", "-r", str(captured.sent), "-Y", "tcp.srcport == 9000", "-T", "fields", "-e", "tcp.ack"
+    )
     # The first byte of the data has the number 1, and the end of the connection is one more.
     payload = max(map(int, acknowledged)) - 1
-    assert seen.record.value("groups.up.goodput_bps") * seen.record["duration_s"] / 8 == pytest.approx(payload, abs=1)
+    assert captured.record.value("groups.up.goodput_bps") * captured.record["duration_s"] / 8 == pytest.approx(
+        payload, abs=1
+    )
 
 
 @needs("ping")
