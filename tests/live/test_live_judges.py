@@ -53,7 +53,8 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Captured:
             assert time.monotonic() < until
             time.sleep(0.02)
         session.start(("a", python(CLIENT, "{peer}", "3"))).wait()
-        time.sleep(1)
+        # The kernel sends what the client's socket holds: at most 4 MB.
+        time.sleep(3)
         record = session.record()
     return Captured(files["a"], files["b"], record)
 
@@ -84,11 +85,10 @@ def test_tshark_finds_no_bad_checksum_and_as_much_payload_as_the_record(captured
     acknowledged = lines(
         "tshark", "-r", str(captured.sent), "-Y", "tcp.srcport == 9000", "-T", "fields", "-e", "tcp.ack"
     )
-    # The first byte of the data has the number 1, and the end of the connection is one more.
+    # The first byte of the data has the number 1, and the end of the connection counts as a byte.
     payload = max(map(int, acknowledged)) - 1
-    assert captured.record.value("groups.up.goodput_bps") * captured.record["duration_s"] / 8 == pytest.approx(
-        payload, abs=1
-    )
+    counted = round(captured.record.value("groups.up.goodput_bps") * captured.record["duration_s"] / 8)
+    assert 0 <= payload - counted <= 1
 
 
 @needs("ping")

@@ -26,6 +26,9 @@ def follow_delays(scenario: Scenario, text: str) -> None:
     link, _, name = text.partition("=")
     if not link or not name:
         raise UserError.expected("--delay-from-trace", "LINK=FILE", text)
+    names = [str(each.get("name")) for each in scenario["links"]]
+    if link not in names:
+        raise UserError.unknown("--delay-from-trace", link, names)
     rows = _rows(Path(name))
     duration = _sojourn.quantity("time", str(scenario["duration"]))
     period = rows[-1][0] + (rows[-1][0] - rows[-2][0] if len(rows) > 1 else duration)
