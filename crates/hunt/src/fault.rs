@@ -47,6 +47,8 @@ pub enum Way {
     Traced,
     /// On several threads, together with a run that has a shared beginning.
     Threads,
+    /// In parts, each on its own thread.
+    Parts,
     /// With a group of flows that starts after the end.
     SilentFlow,
     /// With a link that no route uses.
@@ -67,13 +69,14 @@ pub enum Way {
 
 impl Way {
     /// Every mode.
-    pub const ALL: [Way; 14] = [
+    pub const ALL: [Way; 15] = [
         Way::Read,
         Way::Sliced,
         Way::Copied,
         Way::AllEvents,
         Way::Traced,
         Way::Threads,
+        Way::Parts,
         Way::SilentFlow,
         Way::UnusedLink,
         Way::RenamedNodes,

@@ -10,7 +10,7 @@ use crate::schema::Schema;
 use crate::supplied::laws;
 use crate::valid::World;
 use sojourn_aqm::{Aqm, AqmConfig};
-use sojourn_lab::{Error, Job, Outcome, Simulation, run, run_many};
+use sojourn_lab::{Error, Job, Outcome, Simulation, run, run_many, run_on};
 use sojourn_scenario::{Checked, Document, Varying};
 use sojourn_units::{Duration, Time};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -71,6 +71,10 @@ fn in_way(way: Way, world: &World, whole: &Outcome) -> Result<(), Fault> {
             same("with an event at every hop", whole, simulated(Simulation::with_all_events(scenario, scenario.seed, &laws())))
         }
         Way::Threads => on_threads(scenario, whole),
+        Way::Parts => {
+            let threads = 2 + (scenario.seed % 3) as usize;
+            same("in parts on several threads", whole, run_on(scenario, None, &laws(), threads, &|| false))
+        }
         // The world was parsed again before it was shortened. The other modes share runs.
         _ => Ok(()),
     }

@@ -30,6 +30,13 @@ pub struct Laws {
     pub controllers: BTreeMap<String, Supplier>,
 }
 
+impl Laws {
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.queues.is_empty() && self.controllers.is_empty()
+    }
+}
+
 /// Builds the world of a plan; with `all_events`, with an event at every hop.
 ///
 /// # Errors

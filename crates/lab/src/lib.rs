@@ -1,7 +1,7 @@
 //! Runs scenarios and returns their records.
 //!
 //! [`run`] plans a checked scenario for one seed, builds the world, runs it and returns the record. [`run_many`] runs many scenarios on all
-//! cores, each in one thread.
+//! cores, each in one thread. [`run_on`] runs one on several cores.
 //!
 //! ```
 //! use sojourn_lab::{Laws, run};
@@ -49,6 +49,7 @@ mod foreign;
 mod hosted;
 mod kernel;
 mod live;
+mod parallel;
 mod recorder;
 mod report;
 mod run;
@@ -66,6 +67,7 @@ pub use error::Error;
 pub use foreign::ForeignRun;
 pub use kernel::{Logs, replay, wiring};
 pub use live::{LiveCapture, LivePath, LiveRun, live_hosts};
+pub use parallel::run_on;
 pub use run::{Job, run};
 pub use sender_log::{SenderReport, sender_reports};
 pub use series::Series;

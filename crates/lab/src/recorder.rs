@@ -182,6 +182,19 @@ impl Recorder {
         }
     }
 
+    /// Adds the traces of another part of the world, which observed other links and endpoints.
+    pub fn absorb(&mut self, other: Recorder) {
+        self.windows.absorb(other.windows, |window| window.next == Time::ZERO && window.cwnd == 0.0);
+        self.delivered.absorb(other.delivered, Vec::is_empty);
+        self.rtts.absorb(other.rtts, Vec::is_empty);
+        self.signals.absorb(other.signals, Vec::is_empty);
+        self.controllers.by_flow.absorb(other.controllers.by_flow, |rows| rows.t.is_empty());
+        self.retransmissions.absorb(other.retransmissions, Vec::is_empty);
+        self.segments.absorb(other.segments, Vec::is_empty);
+        self.acks.absorb(other.acks, Vec::is_empty);
+        self.completions.extend(other.completions);
+    }
+
     /// Completes every trace up to the end of the run.
     pub fn finish(&mut self) {
         let (every, end) = (self.window_every, self.end);

@@ -25,6 +25,15 @@ impl<T> Traced<T> {
         self.0.get_mut(number as usize)?.as_deref_mut()
     }
 
+    /// Takes each trace of `other` that is empty here.
+    pub fn absorb(&mut self, other: Traced<T>, is_empty: impl Fn(&T) -> bool) {
+        for (here, there) in self.0.iter_mut().zip(other.0) {
+            if here.as_ref().is_some_and(|here| is_empty(here)) {
+                *here = there;
+            }
+        }
+    }
+
     /// All traces with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..).zip(&self.0).filter_map(|(number, traced)| Some((number, traced.as_deref()?)))

@@ -11,6 +11,7 @@ mod kernel;
 mod measures;
 mod media;
 mod names;
+mod parallel;
 mod paths;
 mod theory;
 mod window;

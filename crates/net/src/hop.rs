@@ -135,6 +135,18 @@ impl Hop {
         Hop(self.0 | Self::ORDERED)
     }
 
+    /// The same hop, before which packets wait each for its own event.
+    #[must_use]
+    pub fn unordered(self) -> Self {
+        Hop(self.0 & !Self::ORDERED)
+    }
+
+    /// The same hop, at whose end the next hop of the route is to be read.
+    #[must_use]
+    pub fn not_last(self) -> Self {
+        Hop(self.0 & !Self::LAST)
+    }
+
     /// Whether nothing is decided before it, as at the end of a route.
     /// Its event then precedes the host's own events at that time, as the delivery would without an event and a delay at this hop.
     #[inline]

@@ -82,7 +82,7 @@ pub use choice::Turn;
 pub use impaired::{ImpairmentStats, LinkImpairment};
 pub use link::{Link, LinkConfig, LinkStats, SubqueueStats};
 pub use medium::TurnStats;
-pub use network::{Audit, Delivered, Event, Network, Place, RouteId, TimerClass};
+pub use network::{Audit, Crossing, Delivered, Event, Loop, Network, Parts, Place, RouteId, TimerClass};
 pub use observer::{DropCause, LinkObserver, Sink};
 pub use packet::{Direction, Headers, Packet, packet_hash};
 pub use prefetch::prefetch;

@@ -1,19 +1,25 @@
 //! The network: links, routes, the calendar and the accounts.
 
+mod apart;
+mod border;
 mod branch;
 mod departures;
 mod impair;
 mod lookahead;
 mod offer;
+mod parts;
 mod places;
+mod progress;
 mod reading;
 mod turns;
 
+pub use border::{Crossing, Parts};
 pub(crate) use impair::DiscardRoute;
 pub(crate) use lookahead::Lookahead;
+pub use parts::Loop;
 pub(crate) use reading::Reader;
 
-use crate::calendar::{Calendar, Due, FIT_EVERY, Rank};
+use crate::calendar::{Calendar, FIT_EVERY, Rank};
 use crate::choice::Choice;
 use crate::hop::{Hop, HopTarget};
 use crate::impaired::LinkImpairment;
@@ -25,9 +31,11 @@ use crate::medium::{Medium, Station};
 use crate::observer::{DropCause, LinkObserver, Sink};
 use crate::packet::Packet;
 use crate::window::Window;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use border::Border;
 use departures::NextDeparture;
 use sojourn_aqm::DropReason;
 use sojourn_units::{Items, Memory, Time, memory_of, range::LARGEST_PACKET};
@@ -135,6 +143,8 @@ pub struct Network<P> {
     paused: bool,
     /// The link with packets that may have been decided.
     deciding: Option<usize>,
+    /// The part that it simulates, if not the whole network.
+    border: Option<Box<Border<P>>>,
     audit: Audit,
 }
 
@@ -171,6 +181,7 @@ impl<P: Packet> Network<P> {
             events_at_once: 0,
             paused: false,
             deciding: None,
+            border: None,
             audit: Audit::default(),
         }
     }
@@ -199,20 +210,6 @@ impl<P: Packet> Network<P> {
     /// The links, to start traces.
     pub fn links_mut(&mut self) -> &mut [Link<P>] {
         &mut self.links
-    }
-
-    /// The time of the last event, and the number of packets that hosts have sent by then.
-    pub fn progress(&self) -> (Time, u64) {
-        (self.now, self.audit.sent)
-    }
-
-    /// The time of the next event; `None` without pending events.
-    pub fn next_event(&mut self) -> Option<Time> {
-        if self.deciding.is_some() {
-            return Some(self.now);
-        }
-        let departure = Some(self.departure.at()).filter(|&at| at < Time::NEVER);
-        self.calendar.peek().into_iter().chain(departure).min()
     }
 
     /// A host sends a packet on a route, not before the network's time.
@@ -330,38 +327,6 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Prefetches the network's state for the next event into the processor's cache.
-    /// Returns its entity, a flow if the event is that of a packet, so that the host can prefetch too; `None` if it is unknown. This pays
-    /// if the cache has no room for all flows.
-    #[inline]
-    pub fn prefetch_upcoming(&self) -> Option<u32> {
-        let (entity, hop) = self.calendar.upcoming()?;
-        if let Some(link) = self.hops.get(hop as usize + 1).and_then(|next| next.access_link()) {
-            self.access_links.prefetch(link);
-        }
-        Some(entity)
-    }
-
-    /// Whether [`Network::next_in_place`] returned `None` only because of a pause.
-    /// It pauses after every few thousand events, so that the host can do other work.
-    pub fn paused(&self) -> bool {
-        self.paused
-    }
-
-    /// Events that have happened at the network's time, accurate to some thousands.
-    pub fn events_at_once(&self) -> u64 {
-        self.events_at_once
-    }
-
-    /// The state of the network.
-    pub fn place(&mut self) -> Place {
-        let departs = self.departure.at();
-        let is_packet = |due: &Due| due.time < departs && matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY);
-        let next = self.calendar.next_due().filter(is_packet);
-        let link = next.as_ref().and_then(|due| self.link_number(due.hop));
-        Place { now: self.now, events: self.events_at_once, flow: next.map(|due| due.entity), link }
-    }
-
     /// Runs everything that is due by `until` and reports to `sink`. For a host without timers.
     pub fn advance(&mut self, until: Time, sink: &mut impl Sink<P>) {
         while let Some(event) = self.next(until, sink) {
@@ -447,6 +412,9 @@ impl<P: Packet> Network<P> {
     #[inline(always)]
     fn wait(&mut self, time: Time, at: u32, hop: Hop, packet: &mut P) -> Option<Time> {
         debug_assert!(time >= self.now, "an arrival is planned for {time:?} at {:?}", self.now);
+        if self.border.as_mut().is_some_and(|border| border.takes(time, at, packet)) {
+            return None;
+        }
         let (rank, entity) = match hop.is_passing() {
             false => (Rank::ARRIVAL, packet.flow()),
             true if hop.is_end() => (Rank::DELIVERY, packet.flow()),
@@ -479,16 +447,22 @@ impl<P: Packet> Network<P> {
         self.links.iter_mut().for_each(|link| link.finish(end));
         let buffered: u64 = self.links.iter().map(Link::buffered_packets).sum();
         let ordered: usize = self.lookaheads.iter().map(Lookahead::len).sum();
-        self.audit.in_flight = (self.calendar.packets() + ordered) as u64 + buffered;
+        let elsewhere = self.border.as_ref().map_or(0, |border| border.elsewhere);
+        self.audit.in_flight = (self.calendar.packets() + ordered) as u64 + buffered + elsewhere;
         let audit = self.audit;
         if audit.sent + audit.duplicated != audit.delivered + audit.dropped + audit.in_flight {
             return Err(format!("packets do not balance: {audit:?}"));
         }
-        if let Some(link) = self.access_links.faster_than_rate().and_then(|at| self.ids.access_link(at)) {
-            return Err(format!("link {link}: sent more than its rate allows"));
-        }
+        self.check_access_links()?;
         self.finish_turns(end)?;
         self.links.iter().try_for_each(Link::check).map(|()| audit)
+    }
+
+    fn check_access_links(&self) -> Result<(), String> {
+        match self.access_links.faster_than_rate().and_then(|at| self.ids.access_link(at)) {
+            Some(link) => Err(format!("link {link}: sent more than its rate allows")),
+            None => Ok(()),
+        }
     }
 }
 

@@ -268,6 +268,15 @@ impl Quantiles {
         self.total += 1;
     }
 
+    /// Adds the samples of another distribution.
+    pub fn add_all(&mut self, other: &Quantiles) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(here, there)| *here += there);
+        self.total += other.total;
+    }
+
     /// Adds the first sample, which belongs to this bucket.
     #[cold]
     #[inline(never)]

@@ -205,9 +205,9 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
 /// Runs a scenario. Returns the record as JSON, and its series.
 /// Flows with a host have the endpoints of `sojourn.runs.stacks`.
 /// The interpreter's lock is released meanwhile. `capture` is an existing file, which becomes a pcapng file, with the names of the links
-/// and hosts to capture; without names it captures all links with a rate.
+/// and hosts to capture; without names it captures all links with a rate. `threads` are those of a run without laws and capture.
 #[pyfunction]
-#[pyo3(signature = (text, filename, seed=None, laws=None, capture=None))]
+#[pyo3(signature = (text, filename, seed=None, laws=None, capture=None, threads=1))]
 fn run(
     py: Python<'_>,
     text: &str,
@@ -215,6 +215,7 @@ fn run(
     seed: Option<u64>,
     laws: Option<&Bound<'_, PyDict>>,
     capture: Option<(PathBuf, Vec<String>, Vec<String>)>,
+    threads: usize,
 ) -> PyResult<(String, Py<PyDict>)> {
     let supplied = laws.map(|laws| laws.keys().extract()).transpose()?.unwrap_or_default();
     let scenario = checked_with(text, filename, Some(supplied))?;
@@ -230,6 +231,7 @@ fn run(
     let work = move || {
         let stop = || watched.is_set() || (!calls_python && interrupted(&watched));
         match capture {
+            None if laws.is_empty() => sojourn_lab::run_on(&scenario, seed, &laws, threads, &stop),
             None => sojourn_lab::run(&scenario, seed, &laws, &stop),
             Some((path, links, hosts)) => {
                 captures::run(&Job { scenario: Arc::new(scenario), seed, laws }, &path, &CapturePoints { links, hosts }, &stop)

@@ -125,6 +125,11 @@ impl Drops {
         }
     }
 
+    /// Adds the drops of the same flows in another part of the world, which has no slots.
+    pub fn add_all(&mut self, other: &Drops) {
+        self.in_window.iter_mut().zip(&other.in_window).for_each(|(here, there)| *here += there);
+    }
+
     /// The drops of each flow in the window of statistics.
     pub fn in_window(&self) -> &[u64] {
         &self.in_window

@@ -53,7 +53,7 @@ pub use packet::{Packet, flag};
 pub use report::FlowReport;
 pub use sojourn_net::{Audit, DropCause, ImpairmentStats, LinkConfig, LinkImpairment, LinkStats, Moments, PacketWait, Place};
 pub use sojourn_net::{Quantiles, QueueStats, QueueTrace, Sums, ThroughputTrace, TimeWeighted};
-pub use world::World;
+pub use world::{Division, Mail, World};
 
 /// A link of the simulator's network.
 pub type Link = sojourn_net::Link<Packet>;

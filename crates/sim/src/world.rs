@@ -9,6 +9,7 @@ mod connections;
 mod foreign;
 mod fork;
 mod identity;
+mod parts;
 mod session;
 mod starting;
 mod starts;
@@ -21,6 +22,7 @@ use crate::observer::{NoopObserver, Observer};
 use crate::packet::Packet;
 use crate::tcp::{AckOptionsPool, Origin, Receiver, Sender, TcpOptions};
 use identity::Identity;
+pub use parts::{Division, Mail};
 use session::{Connections, SessionMessage, SessionState};
 use sojourn_net::{
     Audit, Delivered, Delivery, Event, Link, LinkImpairment, Moments, Network, NetworkBuilder, Place, Quantiles, RouteId, TimerClass, Turn,

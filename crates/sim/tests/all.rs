@@ -10,6 +10,7 @@ mod lookahead;
 mod memory;
 mod network_by_hand;
 mod paced;
+mod parts;
 mod queues;
 mod reading;
 mod receiver_window;

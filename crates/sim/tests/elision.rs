@@ -44,20 +44,20 @@ impl Aqm for PassAll {
 
 /// A flow of a random world: its traffic, its route and its access links.
 #[derive(Clone, Debug)]
-struct RandomFlow {
-    kind: u8,
-    from: usize,
-    hops: usize,
-    backward: bool,
-    access: u8,
+pub struct RandomFlow {
+    pub kind: u8,
+    pub from: usize,
+    pub hops: usize,
+    pub backward: bool,
+    pub access: u8,
     /// The access links of its receiver.
-    egress: u8,
-    delay: u64,
-    start: u64,
-    stack_choice: u8,
+    pub egress: u8,
+    pub delay: u64,
+    pub start: u64,
+    pub stack_choice: u8,
 }
 
-fn random_flow() -> impl Strategy<Value = RandomFlow> {
+pub fn random_flow() -> impl Strategy<Value = RandomFlow> {
     (0u8..8, 0usize..3, 1usize..4, any::<bool>(), 0u8..4, 0u8..5, 0u64..30_000, 0u64..2_000_000, 0u8..6).prop_map(
         |(kind, from, hops, backward, access, egress, delay, start, stack_choice)| RandomFlow {
             kind,
@@ -127,7 +127,7 @@ pub fn answer_at_once(stack: &mut TcpOptions) {
     *stack = TcpOptions { delayed_ack: None, reader: None, ..plain };
 }
 
-fn world(flows: &[RandomFlow], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfig<'static> {
+pub fn world(flows: &[RandomFlow], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfig<'static> {
     let cores = aqms.len() / 2;
     let mut links: Vec<LinkConfig> = Vec::new();
     for (at, &aqm) in aqms.iter().enumerate() {

@@ -134,7 +134,8 @@ impl LinkConfig {
     }
 
     pub(crate) fn transit_times(&self) -> TransitTimes {
+        let least_delay = self.least_delay();
         let Link { rate, rate_changes, delay, delay_changes, trace, overhead, .. } = self.link.clone();
-        TransitTimes { rate, rate_changes, delay, delay_changes, trace: trace.map(|trace| trace.rows), overhead }
+        TransitTimes { rate, rate_changes, delay, delay_changes, least_delay, trace: trace.map(|trace| trace.rows), overhead }
     }
 }

@@ -76,6 +76,8 @@ pub(crate) struct TransitTimes {
     pub delay: Duration,
     /// Later delays, in order of time.
     pub delay_changes: Vec<DelayChange>,
+    /// The smallest propagation delay, now and later.
+    pub least_delay: Duration,
     /// The capacity, if it comes from a trace.
     pub trace: Option<Arc<LinkTrace>>,
     /// The overhead of the link layer.
@@ -115,6 +117,7 @@ mod tests {
             rate_changes: [RateChange { at: Time::ZERO + ms(100), rate: rate(2_000_000) }].into(),
             delay: ms(10),
             delay_changes: [DelayChange { at: Time::ZERO + ms(200), delay: ms(30) }].into(),
+            least_delay: ms(10),
             trace: None,
             overhead: None,
         };

@@ -70,7 +70,8 @@ pub struct AckOptionsPool {
 }
 
 impl AckOptionsPool {
-    pub(super) fn store(&mut self, options: AckOptions) -> u32 {
+    /// Stores options; returns their handle.
+    pub fn store(&mut self, options: AckOptions) -> u32 {
         match self.free.pop_front() {
             Some(handle) => {
                 self.options[handle as usize - 1] = options;

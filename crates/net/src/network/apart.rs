@@ -1,0 +1,131 @@
+//! Simulates a part of a network apart from the others.
+//!
+//! Its network is a copy of the whole one in which only its own hops have traffic. A packet that reaches a hop of another part leaves with
+//! its time ([`Network::leaving`]), and enters the copy of that part ([`Network::enter`]).
+//!
+//! A packet that enters has an event, although the engine may have elided that event in the whole network. So other packets could pass a
+//! link on which they meet ahead of their time. Therefore a new event spreads: links behind it, up to the next event of the whole network,
+//! get an event for all of their packets. Elided events change no result, so neither do these.
+
+use super::border::{Border, Crossing, Parts};
+use super::parts::Loop;
+use super::{Audit, Network};
+use crate::hop::HopTarget;
+use crate::packet::Packet;
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::mem::{replace, swap};
+
+impl<P: Packet> Network<P> {
+    /// Adds the events that parts need; `loops` are the routes of all flows.
+    pub fn prepare_parts(&mut self, parts: &Parts, loops: &[Loop]) {
+        let mut with_events = BTreeSet::new();
+        loop {
+            let before = with_events.len();
+            for each in loops {
+                self.spread_events(parts, each, &mut with_events);
+            }
+            if with_events.len() == before {
+                break;
+            }
+        }
+        for hop in self.hops.iter_mut().filter(|hop| with_events.contains(&hop.target())) {
+            *hop = if hop.needs_event() { hop.unordered() } else { hop.passing().deferred() };
+        }
+        let ends: Vec<usize> = loops.iter().flat_map(|each| [each.forward.0, each.back.0]).map(|begin| self.end_of(begin)).collect();
+        for at in ends {
+            if at > 0 && parts.of_hops[at] != parts.of_hops[at - 1] {
+                self.hops[at] = self.hops[at].deferred();
+                self.hops[at - 1] = self.hops[at - 1].not_last();
+            }
+        }
+    }
+
+    /// The hop that ends the route from `begin` on.
+    fn end_of(&self, begin: u32) -> usize {
+        let begin = begin as usize;
+        begin + self.hops[begin..].iter().position(|hop| hop.is_end()).unwrap_or(0)
+    }
+
+    /// Adds the targets on a loop that need a new event.
+    /// They are at a border, or behind another new event.
+    fn spread_events(&self, parts: &Parts, each: &Loop, with_events: &mut BTreeSet<HopTarget>) {
+        let mut part = parts.of_hops[each.forward.0 as usize];
+        let mut after_new_event = false;
+        let of_route = |begin: u32| begin as usize..=self.end_of(begin);
+        for at in of_route(each.forward.0).chain(of_route(each.back.0)) {
+            let (hop, target) = (self.hops[at], self.hops[at].target());
+            let crosses = replace(&mut part, parts.of_hops[at]) != parts.of_hops[at];
+            if hop.needs_event() && !hop.is_ordered() {
+                after_new_event = false;
+            } else if target.ends_route() {
+                after_new_event |= crosses;
+            } else {
+                if crosses || after_new_event {
+                    with_events.insert(target);
+                }
+                after_new_event = with_events.contains(&target);
+            }
+        }
+    }
+
+    /// Simulates only the part `here` from now on.
+    pub fn become_part(&mut self, parts: &Arc<Parts>, here: u8) {
+        let leaving = (0..parts.count).map(|_| Vec::new()).collect();
+        self.border = Some(Box::new(Border { parts: Arc::clone(parts), here, leaving, elsewhere: 0 }));
+    }
+
+    /// The parts of which it simulates one; `None` if it simulates all.
+    pub fn own_parts(&self) -> Option<Arc<Parts>> {
+        self.border.as_ref().map(|border| Arc::clone(&border.parts))
+    }
+
+    /// The packets that leave for another part, in the order in which they do.
+    pub fn leaving(&mut self, part: usize) -> Option<&mut Vec<Crossing<P>>> {
+        self.border.as_mut().map(|border| &mut border.leaving[part])
+    }
+
+    /// Receives a packet from another part, not before the network's time.
+    pub fn enter(&mut self, crossing: Crossing<P>) {
+        let Crossing { at, mut packet, hop } = crossing;
+        self.wait(at, hop, self.hops[hop as usize], &mut packet);
+    }
+
+    /// Takes over what another part has simulated, at the end of the run.
+    /// With all others it becomes the whole network again.
+    ///
+    /// # Errors
+    /// A sentence on a link of that part that sent more than its rate allows.
+    pub fn take_part(&mut self, mut other: Network<P>) -> Result<(), String> {
+        let Some(border) = other.border.take() else { return Ok(()) };
+        other.check_access_links()?;
+        let is_of_other = |link: usize| border.parts.of_links[link] == border.here;
+        for (link, (here, there)) in self.links.iter_mut().zip(&mut other.links).enumerate() {
+            if is_of_other(link) {
+                swap(here, there);
+            }
+        }
+        for (here, there) in self.impairments.iter_mut().zip(&mut other.impairments) {
+            if is_of_other(here.link()) {
+                swap(here, there);
+            }
+        }
+        for (link, (here, there)) in self.lookaheads.iter_mut().zip(&mut other.lookaheads).enumerate() {
+            if is_of_other(link) {
+                swap(here, there);
+            }
+        }
+        let Audit { sent, duplicated, delivered, dropped, .. } = other.audit;
+        self.audit.sent += sent;
+        self.audit.duplicated += duplicated;
+        self.audit.delivered += delivered;
+        self.audit.dropped += dropped;
+        if let Some(own) = &mut self.border {
+            own.elsewhere += other.calendar.packets() as u64;
+        }
+        Ok(())
+    }
+}
