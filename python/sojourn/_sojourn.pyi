@@ -116,6 +116,7 @@ def run(
     seed: int | None = None,
     laws: Mapping[str, Callable[[], object]] | None = None,
     capture: tuple[str, list[str], list[str]] | None = None,
+    threads: int = 1,
 ) -> tuple[str, SeriesMap]:
     """One run: the record as JSON, and its series; `capture` is a file for packets, their links, and their hosts."""
 

@@ -1,5 +1,6 @@
 """Runs, many runs, the cache, interruptions."""
 
+import json
 import math
 import os
 import signal
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 
 import sojourn as sj
+from conformance.bench import parts
 from sojourn import _sojourn
+from sojourn.cli import main
 from sojourn.core.errors import Note
 from sojourn.core.files import DiskError, write_atomic
 from sojourn.runs import runner
@@ -286,6 +289,22 @@ def test_the_number_of_threads_changes_nothing(dumbbell):
     prints = [[r["fingerprint"] for r in sj.run_many(dumbbell, seeds=6, threads=n)[0]] for n in (1, 2, 3)]
     assert prints[0] == prints[1] == prints[2]
     assert len(set(prints[0])) == 6
+
+
+def test_one_run_on_several_threads_has_the_same_record_and_series(capsys, tmp_path):
+    scenario = sj.load(parts.row(hops=4, flows=20)).set("trace.rtt", {"flows": ["*"]})
+    whole = sj.run(scenario)
+    for threads in (0, 2, 3):
+        record = sj.run(scenario, threads=threads)
+        assert record.to_json() == whole.to_json()
+        assert record.series.keys() == whole.series.keys()
+        assert all((record.series[name]["t"] == whole.series[name]["t"]).all() for name in whole.series)
+    file = tmp_path / "row.toml"
+    file.write_text(scenario.to_toml())
+    assert main(["run", str(file), "--threads", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fingerprint"] == whole["fingerprint"]
+    with pytest.raises(sj.UserError, match="threads: expected 0 for one per core, or 1 to 10000, got -1"):
+        sj.run(scenario, threads=-1)
 
 
 @pytest.mark.slow

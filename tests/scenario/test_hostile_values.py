@@ -90,6 +90,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Scenario": sj.Scenario,
     "run": sj.run,
     "run's seed": lambda v: sj.run(small(), seed=v),
+    "run's threads": lambda v: sj.run(small(), threads=v),
     "run's laws": lambda v: sj.run(small(), laws=v),
     "run's law": lambda v: sj.run(small(), laws={_key(v): print}),
     "run_many's seeds": lambda v: sj.run_many(small(), [v]),

@@ -148,7 +148,9 @@ def _records(options: RunOptions, scenario: Scenario, laws: LawFiles) -> tuple[l
             links, hosts = values.names_of(options.pcap_links), values.names_of(options.pcap_hosts)
             records.append(run_once(scenario, None, laws.laws, pcap=options.pcap, pcap_links=links, pcap_hosts=hosts))
         left = seeds_of(options.seeds, first_seed(scenario))[len(records) :]
-        if left:
+        if options.threads > 1 and options.seeds == 1 and left:
+            records.append(run_once(scenario, None, laws.laws, threads=options.threads))
+        elif left:
             done = run_many(
                 scenario, left, threads=options.threads, progress=on_progress, laws=laws.laws, failed=failed
             )

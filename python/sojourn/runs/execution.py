@@ -28,7 +28,7 @@ from sojourn.runs.workers import Answer, Task, run_in_workers
 Progress: TypeAlias = Callable[[int, int], None]
 
 
-def _cores() -> int:
+def available_cores() -> int:
     """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -77,12 +77,12 @@ class Runs:
         try:
             self.say_progress()
             self.on_this_machine(live)
-            self.on_kernels(kernels, threads or _cores(), set(linux.values()))
+            self.on_kernels(kernels, threads or available_cores(), set(linux.values()))
             if cluster:
                 self.on_cluster(cluster)
             else:
                 self.in_threads(here, threads)
-                self.in_processes(self.among(self._keys, but={*kernels, *live, *here}), threads or _cores())
+                self.in_processes(self.among(self._keys, but={*kernels, *live, *here}), threads or available_cores())
         except KeyboardInterrupt:
             raise Interrupted(self.done, self.total, self._cache is not None) from None
 

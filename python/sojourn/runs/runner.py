@@ -18,7 +18,7 @@ from sojourn.linux.guest import run_captured
 from sojourn.live.session import run_live
 from sojourn.runs.cluster import Cluster, Executor, cluster_of
 from sojourn.runs.execution import Progress as Progress
-from sojourn.runs.execution import Runs
+from sojourn.runs.execution import Runs, available_cores
 from sojourn.runs.hosts import Host, host_of
 from sojourn.runs.jobs import LIVE, keys_of, raise_failed
 from sojourn.runs.jobs import Job as Job
@@ -32,6 +32,13 @@ from sojourn.runs.store import Store
 MOST_THREADS = 10_000
 
 
+def checked_threads(threads: int) -> int:
+    """The number of threads, 0 for one per core; raises `UserError` for another value."""
+    if not isinstance(threads, Integral) or not 0 <= threads <= MOST_THREADS:
+        raise UserError.expected("threads", f"0 for one per core, or 1 to {MOST_THREADS}", threads)
+    return int(threads)
+
+
 def run(
     scenario: Source,
     seed: int | None = None,
@@ -40,6 +47,7 @@ def run(
     pcap: str | os.PathLike[str] | None = None,
     pcap_links: Sequence[str] = (),
     pcap_hosts: Sequence[str] = (),
+    threads: int = 1,
 ) -> Record:
     """Runs a scenario once and returns its record. Releases the interpreter's lock meanwhile.
 
@@ -64,6 +72,9 @@ def run(
         Links to capture (default: all links with a rate).
     pcap_hosts : sequence of str, default ()
         Hosts to capture: `"ftp/0:sender"`, `"ftp/*:receiver"`, or `"ftp/0"` for both hosts of a flow.
+    threads : int, default 1
+        Threads for this one run; 0 uses every core. A large network is divided at links with a delay. The record is
+        the same. A run that can't be divided uses one thread, as does one with laws or a capture.
 
     Returns
     -------
@@ -87,7 +98,7 @@ def run(
     >>> round(record.value("links.bottleneck.utilization"), 1)
     1.0
     """
-    loaded, own = load(scenario), checked_laws(laws)
+    loaded, own, cores = load(scenario), checked_laws(laws), checked_threads(threads) or available_cores()
     if seed is not None:
         checked_seed(seed)
     for option, names in (("pcap_links", pcap_links), ("pcap_hosts", pcap_hosts)):
@@ -104,7 +115,7 @@ def run(
             return run_captured(loaded, job.seed, capture)
         if capture and host is Host.LIVE:
             return run_live(loaded, job.seed, capture)
-        text, series = _sojourn.run(loaded.for_engine(), loaded.file, seed, own, capture)
+        text, series = _sojourn.run(loaded.for_engine(), loaded.file, seed, own, capture, cores)
     return Record.from_json(text, series)
 
 
@@ -253,8 +264,7 @@ def run_each(
     another engine, and a shard that another process executes. A damaged cache entry becomes a `Note`.
     """
     own, codes = checked_laws(laws), _codes_of(laws or {}, cache is not None)
-    if not isinstance(threads, Integral) or not 0 <= threads <= MOST_THREADS:
-        raise UserError.expected("threads", f"0 for one per core, or 1 to {MOST_THREADS}", threads)
+    checked_threads(threads)
     cluster, part = None if executor is None else cluster_of(executor), None if shard is None else Shard.parse(shard)
     places: dict[str, list[int]] = {}
     uncached, of_laws, named = set[str](), set[str](), set[str]()
