@@ -29,7 +29,7 @@ from sojourn.runs.workers import HUGE_PAGES, environment
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from conformance.bench import as_wheels  # noqa: E402  a script's own folder is in the path, and not the project's
+from conformance.bench import as_wheels, parts  # noqa: E402  a script's own folder is in the path, and not the project's
 
 STORED = Path(__file__).with_name("instructions.json")
 SWEEP = 100  # equal runs, to measure the gain of two threads
@@ -441,6 +441,7 @@ def main() -> int:
     print(laws(), flush=True)
     print(fluid(20), flush=True)
     print(scaling(1 if options.quick else 5), flush=True)
+    parts.main(1 if options.quick else 5)
     if shutil.which("valgrind") is None:
         print("valgrind is not installed: no instruction counts")
         return 0
