@@ -149,3 +149,4 @@ def say_pace(record: Record) -> None:
         err.print(f"packets outside the network: {', '.join(told)}")
     if not pace["kept_up"]:
         err.print("warning: the machine did not keep up: rates, delays and drops are not those of the scenario")
+        err.print("--realtime helps on a busy machine")
