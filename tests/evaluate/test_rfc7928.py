@@ -124,6 +124,7 @@ def test_a_situation_that_the_subject_cannot_run_is_named(tmp_path, capsys):
     found = {each["name"]: each for each in json.loads((tmp_path / "evaluation.json").read_text())["clauses"]}
     assert found["unresponsive"]["verdict"] == "not run"
     assert "no fluid form" in found["margins"]["reason"]
+    assert "not_run" not in found["margins"], "the reason belongs to another clause"
 
 
 def test_a_known_margin_decides_the_clause(rfc7928):

@@ -123,7 +123,7 @@ def clause_results(outcome: Outcome) -> list[ClauseResult]:
         results = [by_id[each] for each in by_id if each.startswith(prefix)]
         reasons = [outcome.undecidable[each] for each in outcome.undecidable if each.startswith(prefix)]
         grid = outcome.experiment.grids.get(name)
-        failed = outcome.why_not([*grid.cases(), *sorted(grid.refused)]) if grid else ""
+        failed = outcome.why_not(grid.every()) if grid else ""
         found.append(ClauseResult(name, clause, results, reasons[0] if reasons else "", failed))
     return found
 

@@ -67,7 +67,8 @@ def possible(
         of_queue = [case for case in cases if case.queue == label]
         if of_queue and all(case in why for case in of_queue):
             raise UserError(f'queues "{label}": {why[of_queue[0]]}')
-    return {name: replace(grid, refused=why) for name, grid in grids.items()}
+    refused = {name: {case: why[case] for case in grid.cases() if case in why} for name, grid in grids.items()}
+    return {name: replace(grid, refused=refused[name]) for name, grid in grids.items()}
 
 
 def note_refused(experiment: Experiment, grids: Iterable[Grid]) -> None:
