@@ -303,10 +303,7 @@ impl<P: Packet> Qdisc<P> {
     /// The number of packets that were marked.
     #[inline]
     pub fn marked(&self) -> u64 {
-        match &self.discipline {
-            AnyDiscipline::Fifo(_) | AnyDiscipline::Own(_) => self.state.marked,
-            AnyDiscipline::Host(_) | AnyDiscipline::Classes(_) => self.counters().marked,
-        }
+        self.state.marked
     }
 
     /// Whether it has classes.

@@ -5,14 +5,16 @@
 //! number to a queue's quantum before it rounds down; here the remainder is carried over.
 
 mod tin;
+mod turns;
 
 use crate::disciplines::discipline::{Contents, Departure, QueueSetup, QueueState, Queues, RemovedPacket, Waiting};
 use crate::disciplines::flows::FlowAqm;
 use crate::{Amount, ArrivingAck, Backlog, Fate, FlowHashes, Packet, PacketView, Subqueue, SubqueueSample};
 use alloc::vec::Vec;
 use sojourn_units::{Overhead, Rate, Time};
-pub(crate) use tin::QUEUES;
-use tin::{List, NO_HOST, Sender, Set, Tin};
+use tin::{Sender, Set, Tin};
+pub(crate) use turns::QUEUES;
+use turns::{List, NO_HOST};
 
 /// Mapping of DSCPs to tins.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -152,14 +154,17 @@ impl<P: Packet> CakeQueues<P> {
     /// send first.
     fn choose_tin(&mut self, now: Time) {
         if self.queuing.bandwidth.is_none() {
-            while self.tins[self.current].deficit < 0 || self.tins[self.current].is_empty() {
+            let tins = self.tins.len();
+            loop {
                 let tin = &mut self.tins[self.current];
+                if tin.deficit >= 0 && !tin.is_empty() {
+                    return;
+                }
                 if tin.deficit <= 0 {
                     tin.deficit += tin.quantum;
                 }
-                self.current = (self.current + 1) % self.tins.len();
+                self.current = if self.current + 1 < tins { self.current + 1 } else { 0 };
             }
-            return;
         }
         let mut earliest = Time::NEVER;
         for (at, tin) in self.tins.iter().enumerate().filter(|(_, tin)| !tin.is_empty()) {
@@ -188,11 +193,11 @@ impl<P: Packet> CakeQueues<P> {
             }
             let tin = &mut self.tins[self.current];
             let (list, at) = tin.first(core::mem::replace(&mut decays, false))?;
-            if tin.flow(at).deficit <= 0 {
+            if !tin.may_send(at) {
                 if list == List::Old && !tin.is_empty() {
                     tin.refill_old();
                 } else {
-                    tin.refill(list, at);
+                    tin.refill(at);
                 }
                 resumes = true;
                 continue;
@@ -202,7 +207,7 @@ impl<P: Packet> CakeQueues<P> {
                 return Some((self.current as u32 * QUEUES + at as u32, since, packet));
             }
             let at_rest = on_empty(self.current as u32 * QUEUES + at as u32);
-            tin.leave(list, at, if at_rest { Set::None } else { Set::Decaying });
+            tin.leave(at, if at_rest { Set::None } else { Set::Decaying });
         }
         self.resumes = false;
         None

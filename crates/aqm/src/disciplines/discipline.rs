@@ -259,7 +259,7 @@ pub struct QueueState {
     pub(crate) ack_filter: AckFilter,
     pub(super) redundant_ack: Option<WaitingPacket>,
     pub(crate) earlier: DropsOfEarlier,
-    /// Packets that a single algorithm has marked.
+    /// Packets that were marked.
     pub(crate) marked: u64,
     /// The subqueue that the last packet joined or left, if it is known.
     pub(crate) changed: Option<ChangedSubqueue>,

@@ -116,6 +116,7 @@ impl<P: Packet> Discipline<P> for HostQueues<P> {
         if marked {
             packet.mark();
             self.counters.marked += 1;
+            state.marked += 1;
         }
         state.departed += 1;
         Some((packet, now.since(since)))

@@ -1,13 +1,13 @@
 //! A tin of CAKE: its queues, the round-robin lists, and its part of the shaper.
 
+use super::turns::{Hosts, List, QUEUES, Turns};
 use crate::disciplines::flows::{FlowQueuing, Overflow};
 use crate::{Fate, Packet, Subqueue};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::{Rate, Time};
 
-/// The number of queues of a tin, and of those among which a flow can have its own.
-pub(crate) const QUEUES: u32 = 1024;
+/// The number of queues among which a flow can have its own.
 pub(crate) const WAYS: usize = 8;
 
 /// The state of a queue, under the names of Linux.
@@ -25,17 +25,6 @@ pub(super) enum Set {
     Decaying,
 }
 
-/// One of the round-robin lists of queues.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum List {
-    New,
-    Old,
-    Decaying,
-}
-
-/// The host of a flow whose group is unknown, or of any flow if hosts are not isolated.
-pub(super) const NO_HOST: u32 = u32::MAX;
-
 /// The sender of a packet: the hash of its flow, and its host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sender {
@@ -48,52 +37,16 @@ pub(crate) struct Sender {
 pub(super) struct Flow<P> {
     pub waiting: VecDeque<(Time, P)>,
     pub bytes: u64,
-    /// Bytes that it may still send in this round.
-    pub deficit: i64,
-    /// The remainder of its last quantum after rounding down, in parts of 2^16.
-    rest: u32,
     set: Set,
     /// The hash of the flow to which it is assigned (Linux `tags`).
     tag: Option<u32>,
-    host: u32,
-}
-
-impl<P> Flow<P> {
-    /// Adds a quantum in parts of 2^16 of a byte.
-    /// What is less than a byte is carried over.
-    #[inline]
-    fn add(&mut self, quantum: u32) {
-        let sum = quantum + self.rest;
-        self.rest = sum & 0xffff;
-        self.deficit += i64::from(sum >> 16);
-    }
-}
-
-/// The shares of hosts.
-#[derive(Clone, Debug)]
-struct Hosts {
-    /// The number of bulk queues of each host.
-    bulk: Vec<u32>,
-    /// The bytes that the queues of a host may send in a round.
-    quantum: u32,
-}
-
-impl Hosts {
-    /// The quantum of a queue of this host, in parts of 2^16 of a byte.
-    /// It is an equal part of the host's (Linux `cake_get_flow_quantum`).
-    fn quantum_of(&self, host: u32) -> u32 {
-        let load = self.bulk.get(host as usize).map_or(1, |&load| load.max(1));
-        self.quantum * (0xffff / load)
-    }
 }
 
 /// The queues of a tin.
 #[derive(Clone, Debug)]
 pub(super) struct Tin<P> {
     flows: Vec<Flow<P>>,
-    new: VecDeque<u16>,
-    old: VecDeque<u16>,
-    decaying: VecDeque<u16>,
+    turns: Turns,
     /// The numbers of sparse and of bulk queues.
     sparse: u32,
     bulk: u32,
@@ -119,16 +72,14 @@ impl<P: Packet> Tin<P> {
     /// An empty tin with this rate of the shaper.
     /// Its quantum is that of the first tin, shifted right by `shift` bits.
     pub fn new(rate: Option<Rate>, shift: u32) -> Self {
-        let empty = || Flow { waiting: VecDeque::new(), bytes: 0, deficit: 0, rest: 0, set: Set::None, tag: None, host: NO_HOST };
+        let empty = || Flow { waiting: VecDeque::new(), bytes: 0, set: Set::None, tag: None };
         let quantum = rate.map_or(QUANTUM.1, |rate| ((rate.as_bps() / 8) >> 12).clamp(QUANTUM.0, QUANTUM.1));
         Tin {
             flows: (0..QUEUES).map(|_| empty()).collect(),
-            new: VecDeque::new(),
-            old: VecDeque::new(),
-            decaying: VecDeque::new(),
+            turns: Turns::new(),
             sparse: 0,
             bulk: 0,
-            hosts: Hosts { bulk: Vec::new(), quantum: quantum as u32 },
+            hosts: Hosts::new(quantum as u32),
             quantum: TIN_QUANTUM >> shift,
             deficit: 0,
             rate,
@@ -190,12 +141,13 @@ impl<P: Packet> Tin<P> {
     fn assign(&mut self, Sender { hash, host }: Sender) -> usize {
         let empty = || Self::ways(hash).find(|&at| self.flows[at].set == Set::None);
         let at = self.find(hash).or_else(empty).or_else(|| Self::ways(hash).next()).unwrap_or(0);
-        if self.flows[at].tag != Some(hash) || self.flows[at].host != host {
+        if self.flows[at].tag != Some(hash) || self.turns.host(at) != host {
             let is_bulk = self.flows[at].set == Set::Bulk;
             if is_bulk {
                 self.count_bulk(at, false);
             }
-            (self.flows[at].tag, self.flows[at].host) = (Some(hash), host);
+            self.flows[at].tag = Some(hash);
+            self.turns.set_host(at, host);
             if is_bulk {
                 self.count_bulk(at, true);
             }
@@ -207,13 +159,7 @@ impl<P: Packet> Tin<P> {
     fn count_bulk(&mut self, at: usize, more: bool) {
         let step = |count: &mut u32| if more { *count += 1 } else { *count -= 1 };
         step(&mut self.bulk);
-        let host = self.flows[at].host as usize;
-        if host != NO_HOST as usize {
-            if host >= self.hosts.bulk.len() {
-                self.hosts.bulk.resize(host + 1, 0);
-            }
-            step(&mut self.hosts.bulk[host]);
-        }
+        self.hosts.count(self.turns.host(at), step);
     }
 
     pub fn push(&mut self, now: Time, packet: P, sender: Sender) {
@@ -230,16 +176,12 @@ impl<P: Packet> Tin<P> {
         match self.flows[at].set {
             Set::None | Set::Decaying => {
                 if self.flows[at].set == Set::Decaying {
-                    for list in [&mut self.decaying, &mut self.old] {
-                        list.iter().position(|&other| usize::from(other) == at).map(|place| list.remove(place));
-                    }
+                    self.turns.remove(at);
                 }
-                self.new.push_back(at as u16);
+                self.turns.push(List::New, at);
                 self.sparse += 1;
                 self.flows[at].set = Set::Sparse;
-                let quantum = self.hosts.quantum_of(self.flows[at].host);
-                self.flows[at].deficit = 0;
-                self.flows[at].add(quantum);
+                self.turns.start(at, self.hosts.quantum_of(self.turns.host(at)));
             }
             Set::SparseWait => self.becomes_bulk(at),
             Set::Sparse | Set::Bulk => {}
@@ -252,23 +194,15 @@ impl<P: Packet> Tin<P> {
         self.count_bulk(at, true);
     }
 
-    fn list(&mut self, list: List) -> &mut VecDeque<u16> {
-        match list {
-            List::New => &mut self.new,
-            List::Old => &mut self.old,
-            List::Decaying => &mut self.decaying,
-        }
-    }
-
     /// The queue whose turn it is. The decaying list comes first if `decays`, else last.
-    pub fn first(&mut self, decays: bool) -> Option<(List, usize)> {
+    pub fn first(&self, decays: bool) -> Option<(List, usize)> {
         let order = if decays { [List::Decaying, List::New, List::Old] } else { [List::New, List::Old, List::Decaying] };
-        order.into_iter().find_map(|list| self.list(list).front().map(|&at| (list, usize::from(at))))
+        order.into_iter().find_map(|list| self.turns.first(list).map(|at| (list, at)))
     }
 
     /// Adds a quantum to the queue at the front of a list, which has used up its last one.
     /// The queue moves to the end of the old ones.
-    pub fn refill(&mut self, list: List, at: usize) {
+    pub fn refill(&mut self, at: usize) {
         if self.flows[at].set == Set::Sparse {
             if self.flows[at].waiting.is_empty() {
                 self.flows[at].set = Set::SparseWait;
@@ -276,38 +210,24 @@ impl<P: Packet> Tin<P> {
                 self.becomes_bulk(at);
             }
         }
-        let quantum = self.hosts.quantum_of(self.flows[at].host);
-        self.flows[at].add(quantum);
-        self.list(list).pop_front();
-        self.old.push_back(at as u16);
+        self.turns.add(at, self.hosts.quantum_of(self.turns.host(at)));
+        self.turns.remove(at);
+        self.turns.push(List::Old, at);
     }
 
     /// [`Tin::refill`] for the old queues, until the first of them may send.
-    /// If a host has many flows, each has a small quantum and needs many turns for a packet.
     pub fn refill_old(&mut self) {
-        let Tin { flows, old, hosts, .. } = self;
-        let (mut host, mut quantum) = (NO_HOST, hosts.quantum_of(NO_HOST));
-        loop {
-            let is_ready = |&at: &u16| {
-                let flow = &mut flows[usize::from(at)];
-                if flow.deficit > 0 {
-                    return true;
-                }
-                if flow.host != host {
-                    (host, quantum) = (flow.host, hosts.quantum_of(flow.host));
-                }
-                flow.add(quantum);
-                false
-            };
-            if let Some(turns) = old.iter().position(is_ready) {
-                return old.rotate_left(turns);
-            }
-        }
+        self.turns.refill_old(&self.hosts);
     }
 
-    /// Removes an empty queue from the front of its list: it becomes idle, or decays.
-    pub fn leave(&mut self, list: List, at: usize, to: Set) {
-        self.list(list).pop_front();
+    /// Whether a queue may send in this round.
+    pub fn may_send(&self, at: usize) -> bool {
+        self.turns.may_send(at)
+    }
+
+    /// Removes an empty queue from its list: it becomes idle, or decays.
+    pub fn leave(&mut self, at: usize, to: Set) {
+        self.turns.remove(at);
         match self.flows[at].set {
             Set::Sparse | Set::SparseWait => self.sparse -= 1,
             Set::Bulk => self.count_bulk(at, false),
@@ -315,28 +235,34 @@ impl<P: Packet> Tin<P> {
         }
         self.flows[at].set = to;
         if to == Set::Decaying {
-            self.decaying.push_back(at as u16);
+            self.turns.push(List::Decaying, at);
         }
     }
 
-    /// The first packet of a queue.
+    /// Removes the first packet of a queue.
     pub fn take(&mut self, at: usize) -> Option<(Time, P)> {
-        self.remove(at, 0)
+        let (since, packet) = self.flows[at].waiting.pop_front()?;
+        self.forget(at, packet.size());
+        Some((since, packet))
     }
 
     /// Removes the packet at this position of a queue.
     pub fn remove(&mut self, at: usize, place: usize) -> Option<(Time, P)> {
-        let flow = &mut self.flows[at];
-        let (since, packet) = flow.waiting.remove(place)?;
-        flow.bytes -= u64::from(packet.size());
-        self.did.bytes -= u64::from(packet.size());
-        self.packets -= 1;
+        let (since, packet) = self.flows[at].waiting.remove(place)?;
+        self.forget(at, packet.size());
         Some((since, packet))
+    }
+
+    /// A packet of `size` bytes no longer waits in a queue.
+    fn forget(&mut self, at: usize, size: u32) {
+        self.flows[at].bytes -= u64::from(size);
+        self.did.bytes -= u64::from(size);
+        self.packets -= 1;
     }
 
     /// Charges a sent packet of `size` bytes to its queue, the tin, and the tin's rate.
     pub fn charge(&mut self, at: usize, size: u32, now: Time) {
-        self.flows[at].deficit -= i64::from(size);
+        self.turns.charge(at, size);
         self.deficit -= i64::from(size);
         if let Some(rate) = self.rate {
             let time = rate.time_for(u64::from(size));
@@ -346,7 +272,7 @@ impl<P: Packet> Tin<P> {
 
     /// The queue with the most bytes, and their number.
     pub fn longest(&self) -> Option<(usize, u64)> {
-        let active = self.new.iter().chain(&self.old).map(|&at| usize::from(at));
+        let active = self.turns.iter(List::New).chain(self.turns.iter(List::Old));
         active.map(|at| (at, self.flows[at].bytes)).max_by_key(|&(at, bytes)| (bytes, QUEUES as usize - at)).filter(|&(_, bytes)| bytes > 0)
     }
 }

@@ -329,7 +329,7 @@ impl<P: Packet> Discipline<P> for Classes<P> {
             class.busy_since = now;
         }
         class.refused_at = None;
-        let marked = class.qdisc.counters().marked;
+        let marked = class.qdisc.marked();
         class.qdisc.set_simultaneous_departure(departure);
         let counters = &mut self.counters;
         counters.count_arrival(size);
@@ -337,12 +337,12 @@ impl<P: Packet> Discipline<P> for Classes<P> {
             counters.count_drop(packet.size(), reason);
             lost(packet, reason);
         });
-        counters.marked += class.qdisc.counters().marked - marked;
-        state.held = self.held();
+        counters.marked += class.qdisc.marked() - marked;
+        (state.held, state.marked) = (self.held(), self.counters.marked);
     }
 
     fn dequeue(&mut self, state: &mut QueueState, now: Time, lost: Loss<P>) -> Option<(P, Duration)> {
-        let marked = |leaves: &[Leaf<P>]| leaves.iter().map(|class| class.qdisc.counters().marked).sum::<u64>();
+        let marked = |leaves: &[Leaf<P>]| leaves.iter().map(|class| class.qdisc.marked()).sum::<u64>();
         let (before, mut counters) = (marked(&self.leaves), self.counters);
         let next = self.next(now, &mut |packet: P, reason| {
             counters.count_drop(packet.size(), reason);
@@ -350,7 +350,7 @@ impl<P: Packet> Discipline<P> for Classes<P> {
         });
         counters.marked += marked(&self.leaves) - before;
         self.counters = counters;
-        state.held = self.held();
+        (state.held, state.marked) = (self.held(), self.counters.marked);
         state.departed += u64::from(next.is_some());
         next
     }
