@@ -151,7 +151,7 @@ python-test: setup
 slow-test: setup
 	@$(LINTED) cargo build --quiet --workspace --all-targets
 	@$(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder -m slow --ignore=tests/bpf
-	@$(LINTED) cargo test $(TESTED) --quiet -- --ignored
+	@$(LINTED) cargo test $(TESTED) --quiet -- --ignored --exact --skip store
 
 # Test modules that call no library which others do not call have a mark, or are in folders that are ignored; all others run with the lowest versions. The package is used from python/, with the
 # extension module that `setup` built: it works with all these versions.

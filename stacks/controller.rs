@@ -1,26 +1,19 @@
 //! Controllers of a QUIC stack with the interface of quinn-proto: its own, and those of the registry.
 
 use crate::api::{self, ControllerFactory, TransportConfig};
-use sojourn_cc::{CcConfig, Driver, ParamError, RoundTrip, drivable};
+use crate::choice::{self, Choice, Unknown};
+use sojourn_cc::{Driver, RoundTrip};
 use sojourn_harness::{FlowInfo, Pair};
-use sojourn_units::{Duration, Stream, Time};
-use std::fmt;
+use sojourn_units::{Duration, Time};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Bytes of the initial window, at most (rfc9002#7.2).
-pub const INITIAL_WINDOW: u64 = 14_720;
 
 /// A congestion controller for connections of the stack.
 pub type Factory = Arc<dyn ControllerFactory + Send + Sync>;
 
-/// Precedes the names of the registry in [`names`].
-const REGISTRY_OF: &str = "sojourn:";
-
-/// The names of all controllers: the stack's own, then the registry's as `sojourn:cubic`.
+/// The names of all controllers.
 pub fn names() -> Vec<String> {
-    let own = api::own().map(|(name, _)| name.to_string());
-    own.into_iter().chain(drivable().map(|entry| format!("{REGISTRY_OF}{}", entry.name))).collect()
+    choice::names(api::own().map(|(name, _)| name))
 }
 
 /// Both ends of a connection with the controller of this name.
@@ -30,7 +23,7 @@ pub fn names() -> Vec<String> {
 /// [`names`] does not contain it.
 pub fn pair_named(flow: &FlowInfo, name: Option<&str>) -> Result<Pair, Unknown> {
     let Some(name) = name else { return Ok(crate::pair(flow, TransportConfig::default())) };
-    let factory: Factory = match (name.strip_prefix(REGISTRY_OF), api::own().into_iter().find(|(own, _)| *own == name)) {
+    let factory: Factory = match (choice::ours(name), api::own().into_iter().find(|(own, _)| *own == name)) {
         (Some(ours), _) => Arc::new(Choice::named(ours, flow.seed)?),
         (None, Some((_, own))) => own,
         (None, None) => return Err(Unknown { name: name.into(), known: names() }),
@@ -45,54 +38,10 @@ pub fn pair_with(flow: &FlowInfo, controller: Factory) -> Pair {
     crate::pair(flow, transport)
 }
 
-/// A controller of the registry, with its parameters and the seed of its random choices.
-#[derive(Clone, Debug)]
-pub struct Choice {
-    config: CcConfig,
-    seed: u64,
-}
-
-/// A name that no controller has.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unknown {
-    name: String,
-    known: Vec<String>,
-}
-
-impl fmt::Display for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected a controller, one of {}, got {:?}", self.known.join(", "), self.name)
-    }
-}
-
-impl std::error::Error for Unknown {}
-
 impl Choice {
-    /// The controller of this name with its defaults, such as "flower-plus".
-    ///
-    /// # Errors
-    /// There is none of this name.
-    pub fn named(name: &str, seed: u64) -> Result<Choice, Unknown> {
-        let unknown = || Unknown { name: name.into(), known: drivable().map(|entry| entry.name.into()).collect() };
-        let entry = drivable().find(|entry| entry.name == name).ok_or_else(unknown)?;
-        Ok(Choice { config: (entry.default)(), seed })
-    }
-
-    /// A controller with these parameters.
-    ///
-    /// # Errors
-    /// A parameter is out of range.
-    pub fn configured(config: CcConfig, seed: u64) -> Result<Choice, ParamError> {
-        Driver::new(&config, 1200, INITIAL_WINDOW)?;
-        Ok(Choice { config, seed })
-    }
-
     /// The controller of a connection that begins now with packets of this size.
-    pub fn start(&self, now: Instant, packet: u16) -> Running {
-        let packet = u64::from(packet);
-        let initial = (10 * packet).min(INITIAL_WINDOW.max(2 * packet));
-        let mut driver = Driver::new(&self.config, packet, initial).expect("the parameters were checked");
-        driver.use_random(Stream::named(self.seed, "controller"));
+    pub fn begin(&self, now: Instant, packet: u16) -> Running {
+        let (driver, initial) = self.start(packet.into());
         Running { driver, base: now, rtt: RoundTrip::default(), initial }
     }
 }

@@ -30,8 +30,8 @@ def host(stack: str, controller: str | None = None) -> Host:
     """Makes the endpoints of flows.
 
     `stack` is "quinn", "noq" or "s2n-quic". `controller` is a congestion controller of the stack, such as "cubic", or
-    in quinn and noq one of the registry, such as "sojourn:ledbat++" (default: the stack's default). Raises `UserError`
-    for an unknown controller.
+    one of the registry, such as "sojourn:ledbat++" (default: the stack's default). Raises `UserError` for an unknown
+    controller.
     """
     names = sojourn_stacks.controllers(stack)
     if controller is not None and controller not in names:

@@ -1,6 +1,8 @@
 //! Endpoints of noq-proto for `sojourn-harness`.
 
 mod api;
+#[path = "../../choice.rs"]
+mod choice;
 #[path = "../../controller.rs"]
 mod controller;
 mod ours;
@@ -8,7 +10,8 @@ mod ours;
 mod quic;
 mod random;
 
-pub use controller::{Choice, names, pair_named, pair_with};
+pub use choice::Choice;
+pub use controller::{names, pair_named, pair_with};
 use noq_proto::TransportConfig;
 use sojourn_harness::{FlowInfo, Pair};
 

@@ -19,7 +19,7 @@ struct Stack {
 const STACKS: [Stack; 3] = [
     Stack { name: "quinn", controllers: sojourn_quinn::names, pair: |flow, name| sojourn_quinn::pair_named(flow, name).ok() },
     Stack { name: "noq", controllers: sojourn_noq::names, pair: |flow, name| sojourn_noq::pair_named(flow, name).ok() },
-    Stack { name: "s2n-quic", controllers: || sojourn_s2n_quic::NAMES.map(String::from).into(), pair: sojourn_s2n_quic::pair_named },
+    Stack { name: "s2n-quic", controllers: sojourn_s2n_quic::names, pair: |flow, name| sojourn_s2n_quic::pair_named(flow, name).ok() },
 ];
 
 fn stack(name: &str) -> PyResult<&'static Stack> {

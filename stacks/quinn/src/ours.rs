@@ -1,6 +1,7 @@
 //! Controllers of the registry in quinn-proto.
 
-use crate::controller::{Choice, Running};
+use crate::choice::Choice;
+use crate::controller::Running;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use std::any::Any;
@@ -13,7 +14,7 @@ struct Ours(Running);
 
 impl ControllerFactory for Choice {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
-        Box::new(Ours(self.start(now, mtu)))
+        Box::new(Ours(self.begin(now, mtu)))
     }
 }
 

@@ -39,6 +39,10 @@ impl Subscriber for Observer {
         });
     }
 
+    fn on_pacing_rate_updated(&mut self, _: &mut bool, _: &ConnectionMeta, event: &events::PacingRateUpdated) {
+        self.change(|state| state.pacing_rate = Some(8 * event.bytes_per_second));
+    }
+
     fn on_packet_lost(&mut self, _: &mut bool, _: &ConnectionMeta, event: &events::PacketLost<'_>) {
         if !event.is_mtu_probe {
             self.change(|state| state.lost = state.lost.map(|lost| lost + 1));

@@ -5,11 +5,16 @@
 //! pacer and ECN validation. Its keys and connection IDs are random, but no size and no time depends on them.
 
 mod application;
+#[path = "../../choice.rs"]
+mod choice;
 mod events;
 mod io;
+mod ours;
+mod pacer;
 mod random;
 
 use application::{Application, Reader, Writer};
+use choice::Unknown;
 use events::Observer;
 use io::{Captured, Driven, Slot};
 use random::Random;
@@ -20,6 +25,7 @@ use sojourn_harness::{Datagram, Endpoint, FlowInfo, Pair, State};
 use std::collections::VecDeque;
 use std::time::Duration;
 
+pub use choice::Choice;
 pub use s2n_quic::provider::congestion_controller::{Bbr, Cubic};
 
 /// The name in the server's certificate.
@@ -58,16 +64,27 @@ pub fn pair<C: Provider>(flow: &FlowInfo, controller: impl Fn() -> C) -> Pair {
     }
 }
 
-/// The names of its congestion controllers.
-pub const NAMES: [&str; 2] = ["cubic", "bbr"];
+/// Its congestion controllers.
+const OWN: [&str; 2] = ["cubic", "bbr"];
+
+/// The names of all controllers.
+pub fn names() -> Vec<String> {
+    choice::names(OWN)
+}
 
 /// Both ends of a connection with the controller of this name; `None` is the stack's default.
-/// Returns `None` if [`NAMES`] does not contain the name.
-pub fn pair_named(flow: &FlowInfo, name: Option<&str>) -> Option<Pair> {
+///
+/// # Errors
+/// [`names`] does not contain it.
+pub fn pair_named(flow: &FlowInfo, name: Option<&str>) -> Result<Pair, Unknown> {
     match name {
-        None | Some("cubic") => Some(pair(flow, Cubic::default)),
-        Some("bbr") => Some(pair(flow, Bbr::default)),
-        Some(_) => None,
+        None | Some("cubic") => Ok(pair(flow, Cubic::default)),
+        Some("bbr") => Ok(pair(flow, Bbr::default)),
+        Some(name) => {
+            let unknown = || Unknown { name: name.into(), known: names() };
+            let choice = Choice::named(choice::ours(name).ok_or_else(unknown)?, flow.seed)?;
+            Ok(pair(flow, || choice.clone()))
+        }
     }
 }
 

@@ -111,6 +111,13 @@ impl Flight {
         Some(packet)
     }
 
+    /// The oldest and the newest packet in flight that were sent until this time.
+    pub fn ends_until(&self, time: Time) -> Option<[Sent; 2]> {
+        let mut until = self.packets.range(..self.packets.partition_point(|packet| packet.at <= time));
+        let oldest = until.next()?;
+        Some([*oldest, *until.next_back().unwrap_or(oldest)])
+    }
+
     /// A packet is delivered: `UpdateRateSample` (draft-ietf-ccwg-bbr#4.1.2.3).
     pub fn deliver(&mut self, now: Time, packet: &Sent) {
         self.delivered += packet.bytes;
@@ -132,9 +139,14 @@ impl Flight {
     /// Removes the oldest packet in flight, if it was sent until `last`, and counts it as lost.
     /// Returns it, and whether it directly follows the one lost before.
     pub fn lose_until(&mut self, last: Time) -> Option<(Sent, bool)> {
-        let packet = *self.packets.front().filter(|packet| packet.at <= last)?;
-        self.packets.pop_front();
-        self.in_flight -= packet.bytes;
+        let [oldest, _] = self.ends_until(last)?;
+        self.lose(oldest.at, oldest.bytes)
+    }
+
+    /// Removes a packet and counts it as lost, as [`Flight::lose_until`] does.
+    /// It is that of this size which was sent at this time.
+    pub fn lose(&mut self, sent: Time, bytes: u64) -> Option<(Sent, bool)> {
+        let packet = self.take(sent, bytes)?;
         self.lost += packet.bytes;
         let contiguous = self.lost_end.replace(packet.first + packet.bytes) == Some(packet.first);
         Some((packet, contiguous))

@@ -9,7 +9,7 @@ use crate::{
     Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Entry, Event, Feedback, LossState, Needs, ParamError, REGISTRY,
     Signal, Start,
 };
-use flight::{Batch, Flight};
+use flight::{Batch, Flight, Sent};
 use sojourn_units::{Duration, Stream, Time};
 
 /// The variable that is a controller's estimate of the bandwidth.
@@ -178,6 +178,17 @@ impl Driver {
         }
     }
 
+    /// `bytes` bytes are acknowledged: the packet sent at `newest`, and the oldest in flight.
+    /// This is for transports that report a sum. Losses that the ACK shows come before it, [`Driver::on_acks_end`] after it.
+    pub fn on_ack_until(&mut self, now: Time, newest: Time, bytes: u64) {
+        let mut left = bytes;
+        while let Some([oldest, latest]) = self.flight.ends_until(newest).filter(|_| left > 0) {
+            let packet = if left == bytes { latest } else { oldest };
+            self.on_ack(now, packet.at, packet.bytes);
+            left = left.saturating_sub(packet.bytes);
+        }
+    }
+
     /// Nothing is in flight.
     /// Packets that were neither acknowledged nor lost are forgotten.
     pub fn on_empty(&mut self) {
@@ -198,12 +209,17 @@ impl Driver {
             (true, false) => LossState::Recovery,
             _ => LossState::Open,
         };
-        let in_recovery = self.recovery.is_some_and(|until| newest.at <= until);
-        if !in_recovery && self.recovery.take().is_some() {
+        if self.recovery.is_some_and(|until| newest.at > until) {
+            self.recovery = None;
             self.controller.on_event(&Event::ReductionEnd);
             self.after_timeout = false;
         }
         let needs = self.controller.needs();
+        // A mark reduces the window before the ACK can let it grow (rfc9002#A.7).
+        if marked > 0 && !Feedback::CountsIfAsked.counts_for(needs.ecn) {
+            self.reduce(now, newest.at, Signal::Mark);
+        }
+        let in_recovery = self.recovery.is_some();
         if app_limited || needs.limits_samples {
             self.flight.limit();
         }
@@ -236,23 +252,26 @@ impl Driver {
             snd_max: self.flight.sent_bytes(),
             marked: marked as f64,
         });
-        if marked > 0 && !Feedback::CountsIfAsked.counts_for(needs.ecn) {
-            self.reduce(now, newest.at, Signal::Mark);
-        }
     }
 
     /// Packets of `bytes` bytes in all are lost; the newest of them was sent at `sent`.
     /// Older ones in flight are lost first.
     /// The window is reduced once for all losses of a round trip.
     pub fn on_lost(&mut self, now: Time, sent: Time, bytes: u64) {
-        let samples = self.controller.needs().rate_samples;
         let mut left = bytes;
         while left > 0 {
-            let Some((packet, contiguous)) = self.flight.lose_until(sent) else { break };
-            left = left.saturating_sub(packet.bytes);
-            if samples {
-                self.controller.on_lost(&self.flight.lost_segment(now, &packet, (self.packet, contiguous)));
-            }
+            let Some(lost) = self.flight.lose_until(sent) else { break };
+            left = left.saturating_sub(lost.0.bytes);
+            self.lose(now, lost);
+        }
+        self.reduce(now, sent, Signal::Loss);
+    }
+
+    /// The packet of this size that was sent at `sent` is lost.
+    /// This is for transports that report each lost packet.
+    pub fn on_packet_lost(&mut self, now: Time, sent: Time, bytes: u64) {
+        if let Some(lost) = self.flight.lose(sent, bytes) {
+            self.lose(now, lost);
         }
         self.reduce(now, sent, Signal::Loss);
     }
@@ -282,6 +301,12 @@ impl Driver {
             Some(_) if self.controller.needs().rate_samples => self.controller.on_event(&Event::SpuriousRecovery),
             Some(before) => (self.controller, self.recovery) = (before, None),
             None => {}
+        }
+    }
+
+    fn lose(&mut self, now: Time, (packet, contiguous): (Sent, bool)) {
+        if self.controller.needs().rate_samples {
+            self.controller.on_lost(&self.flight.lost_segment(now, &packet, (self.packet, contiguous)));
         }
     }
 

@@ -224,12 +224,14 @@ fn slow_start(view: &View<'_>) -> Verdict {
 
 /// The data in flight is at least what was sent and cannot yet be acknowledged.
 /// A sender may exceed the window by a packet, by one more at the begin of recovery, and by probes after a timeout.
+/// Packets below a tenth of the largest count for nothing: they are ACKs (rfc9002#B.2).
 fn flight(view: &View<'_>) -> Verdict {
     if view.windows.is_empty() {
         return no_window();
     }
-    let left = view.data.iter().filter_map(|data| Some((data.acked.or(data.dropped)?, 0, data.size)));
-    let mut events: Vec<(Duration, u8, u64)> = left.chain(view.data.iter().map(|data| (data.sent, 1, data.size))).collect();
+    let counted = || view.data.iter().filter(|data| 10 * data.size > view.mss);
+    let left = counted().filter_map(|data| Some((data.acked.or(data.dropped)?, 0, data.size)));
+    let mut events: Vec<(Duration, u8, u64)> = left.chain(counted().map(|data| (data.sent, 1, data.size))).collect();
     events.sort_unstable();
     let (mut bytes, mut last_ack, mut held) = (0, Duration::ZERO, 0);
     let falls = view.falls();

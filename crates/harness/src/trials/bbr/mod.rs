@@ -17,9 +17,9 @@ use phases::{Phase, Phases};
 use std::time::Duration;
 
 /// When a phase begins first, from a time on.
-/// Senders without a pacing rate have no phases: then it is 3 s.
+/// Senders without a pacing rate have no phases: then it is 3 s, or `from` if that is later.
 fn begin(view: &View<'_>, phase: Phase, from: Duration) -> Result<Duration, Broken> {
-    Phases::new(view).map_or(Ok(Duration::from_secs(3)), |phases| phases.first(phase, from).map(|span| span.from))
+    Phases::new(view).map_or(Ok(from.max(Duration::from_secs(3))), |phases| phases.first(phase, from).map(|span| span.from))
 }
 
 /// Adds an outage of a tenth of a round trip, one round trip after a phase begins.
