@@ -33,9 +33,14 @@ fn parts_that_are_simulated_apart_do_what_the_whole_does() {
     let worlds = (prop::collection::vec(random_flow(), 2..10), prop::collection::vec(0u8..6, 1..4), 0u64..1_000, 2u8..5, any::<bool>());
     let mut runner = TestRunner::new(Config { cases: 96, failure_persistence: None, ..Config::default() });
     let hold = |(flows, half, seed, count, immediate): (Vec<RandomFlow>, Vec<u8>, u64, u8, bool)| {
-        let aqms: Vec<u8> = half.iter().chain(half.iter().rev()).copied().collect();
         // Sessions open connections in turn, so a world with some has no parts.
-        let flows: Vec<RandomFlow> = flows.into_iter().map(|flow| RandomFlow { kind: flow.kind % 7, ..flow }).collect();
+        let mut flows: Vec<RandomFlow> = flows.into_iter().map(|flow| RandomFlow { kind: flow.kind % 7, ..flow }).collect();
+        // ACKs of equally distant receivers keep their order, so they have no events on the reverse path of a dumbbell. Parts divide it.
+        let half = if immediate { &half[..1] } else { &half[..] };
+        if immediate {
+            flows.iter_mut().for_each(|flow| (flow.backward, flow.egress, flow.delay) = (false, 1, 4_000));
+        }
+        let aqms: Vec<u8> = half.iter().chain(half.iter().rev()).copied().collect();
         let mut config = world(&flows, &aqms, seed, false);
         if immediate {
             config.stacks.iter_mut().for_each(crate::elision::answer_at_once);

@@ -129,3 +129,61 @@ impl<P: Packet> Network<P> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::tests::Numbered;
+    use crate::{Delivery, LinkConfig, NetworkBuilder, Window};
+    use sojourn_aqm::QueueController;
+    use sojourn_spec::link::Link;
+    use sojourn_units::{Duration, Rate, Time};
+
+    /// A link with this delay in ms, and a rate unless it is a pure delay.
+    fn link(rate: Option<u64>, delay: u64) -> LinkConfig {
+        let rate = rate.and_then(Rate::from_bps);
+        LinkConfig::new(Link { rate, delay: Duration::from_millis(delay), ..Link::default() }, QueueController::passing())
+    }
+
+    /// A bottleneck, the delays to two receivers, and a link back that their answers reach in order.
+    fn dumbbell() -> (Network<Numbered>, Vec<Loop>) {
+        let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until: Time::from_secs_f64(1.0) });
+        let [there, back] = [5, 5].map(|delay| builder.add_link(link(Some(1_000_000), delay)));
+        let receivers = [4, 4].map(|delay| builder.add_link(link(None, delay)));
+        builder.least_packet(1000);
+        let loops = receivers.map(|receiver| {
+            let forward = builder.add_route(&[there, receiver], Delivery::AfterEvent, false).unwrap();
+            let back = builder.add_route(&[back], Delivery::Immediate, false).unwrap();
+            builder.answers_at_once();
+            Loop { forward, back }
+        });
+        (builder.build(), loops.into())
+    }
+
+    /// Whether each hop needs an event, if the hops are in these parts.
+    fn events(of_hops: [u8; 10]) -> [bool; 10] {
+        let (mut network, loops) = dumbbell();
+        let parts = Parts { of_hops: of_hops.into(), of_links: [0, 0].into(), count: 2, lookahead: Duration::from_millis(4) };
+        network.prepare_parts(&parts, &loops);
+        core::array::from_fn(|at| network.hops[at].needs_event())
+    }
+
+    #[test]
+    fn a_packet_that_enters_has_an_event_and_so_have_the_links_behind_it() {
+        let (meets, none) = (true, false);
+        // Of each flow: the bottleneck, the delay, the receiver; the link back, the sender.
+        let whole = [meets, none, none, none, none, meets, none, none, none, none];
+        assert_eq!(events([0; 10]), whole);
+        // The first receiver is in another part, and its answer enters that of the link back.
+        let one_receiver = [meets, none, true, true, none, meets, none, none, true, none];
+        assert_eq!(events([0, 0, 1, 0, 0, 0, 0, 0, 0, 0]), one_receiver);
+        // Both enter the other part behind the bottleneck, or at their receivers.
+        let at_delays = [meets, true, none, true, true, meets, true, none, true, true];
+        assert_eq!(events([0, 1, 1, 1, 0, 0, 1, 1, 1, 0]), at_delays);
+        let at_receivers = [meets, none, true, true, true, meets, none, true, true, true];
+        assert_eq!(events([0, 0, 1, 1, 0, 0, 0, 1, 1, 0]), at_receivers);
+        // Each enters it at another place before the link back.
+        let at_places = [meets, none, true, true, true, meets, true, none, true, true];
+        assert_eq!(events([0, 0, 1, 1, 0, 0, 1, 1, 1, 0]), at_places);
+    }
+}
