@@ -145,7 +145,8 @@ mod tests {
         LinkConfig::new(Link { rate, delay: Duration::from_millis(delay), ..Link::default() }, QueueController::passing())
     }
 
-    /// A bottleneck, the delays to two receivers, and a link back that their answers reach in order.
+    /// A bottleneck, two receivers equally far behind it, and a link back.
+    /// Their answers reach that in order.
     fn dumbbell() -> (Network<Numbered>, Vec<Loop>) {
         let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until: Time::from_secs_f64(1.0) });
         let [there, back] = [5, 5].map(|delay| builder.add_link(link(Some(1_000_000), delay)));
