@@ -95,7 +95,7 @@ impl CongestionController for Ours {
             self.retransmits = false;
             self.app_limited = app_limited.unwrap_or_else(|| !self.is_congestion_limited());
             let srtt = rtt.first_rtt_sample().map(|_| rtt.smoothed_rtt());
-            if let Some(pace) = self.driver.pace().or_else(|| Pacer::usual(&self.driver, self.packet, srtt)) {
+            if let Some(pace) = self.driver.pace().or_else(|| Pacer::pace_of_window(&self.driver, self.packet, srtt)) {
                 self.pacer.sent(now, bytes, pace);
                 let rate = Bandwidth::new(pace.rate, std::time::Duration::from_secs(1));
                 publisher.on_pacing_rate_updated(rate, u32::try_from(pace.quantum).unwrap_or(u32::MAX), 1.into());

@@ -4,7 +4,7 @@ use s2n_quic::provider::congestion_controller::Timestamp;
 use sojourn_cc::{Driver, Pace};
 use std::time::Duration;
 
-/// Packets of the usual quantum, those of the initial window (rfc9002#7.7).
+/// Packets of this quantum, those of the initial window (rfc9002#7.7).
 const BURST: u64 = 10;
 
 /// Lets bursts of a quantum leave at a rate.
@@ -17,7 +17,7 @@ pub struct Pacer {
 
 impl Pacer {
     /// The pace of a controller that wants none: 1.25 windows a round trip, and two in slow start.
-    pub fn usual(driver: &Driver, packet: u64, srtt: Option<Duration>) -> Option<Pace> {
+    pub fn pace_of_window(driver: &Driver, packet: u64, srtt: Option<Duration>) -> Option<Pace> {
         let slow_start = driver.ssthresh().is_none_or(|threshold| driver.window() < threshold);
         let factor = if slow_start { 2.0 } else { 1.25 };
         let rate = factor * driver.window() as f64 / srtt?.as_secs_f64();
