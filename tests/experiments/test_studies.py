@@ -334,7 +334,7 @@ def test_a_quick_look_with_other_queues_says_what_it_leaves_out(
     asked = ["--queues", "fuzzy-rtt,red(min=5,max=15)", "--no-cache", "--seeds", "1", "--out", str(tmp_path)]
     assert main(["study", "rfc7928", "unresponsive", *asked]) == 0
     said = capsys.readouterr()
-    assert "not run: fuzzy-rtt in udp: expected TCP flows" in said.err
+    assert "not run: fuzzy-rtt in udp, burst_8, burst_64: expected TCP flows" in said.err
     assert "red(min=5,max=15)" in said.out
     assert "1 of 1" in said.out
     page = (tmp_path / "report.html").read_text()
