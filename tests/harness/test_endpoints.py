@@ -62,6 +62,14 @@ def test_a_window_of_half_the_path_fills_half_the_link() -> None:
     assert done.windows["a/0"]["window_bytes"].tolist() == [25_000]
 
 
+def test_the_series_of_a_flow_has_what_its_application_reads() -> None:
+    trace = {"throughput": {"flows": ["a/0"], "every": "1 s"}}
+    done = harness.run(sj.loads(one().to_toml()).set("trace", trace), {"fixed": fixed(25)})
+    series = done.record.series["throughput/a/0"]["bps"]
+    assert series.mean() == pytest.approx(done.record.value("flows.a/0.goodput_bps"), rel=1e-6)
+    assert series.min() > 4.6e6
+
+
 def test_a_run_repeats_and_each_packet_arrives_or_is_dropped() -> None:
     network = one("2 s").limit("20 packets").tcp("ours", "cubic")
     first, second = (harness.run(network, {"fixed": fixed(90)}, seed=3) for _ in range(2))

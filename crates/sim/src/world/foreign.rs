@@ -44,6 +44,8 @@ impl<O: Observer> World<O> {
 
     /// The receiving application of a foreign flow can read `bytes` more.
     pub fn deliver_foreign(&mut self, now: Time, flow: u32, bytes: u64) {
+        let packet = Packet { flow, ..Packet::EMPTY };
+        self.accounts.observer.on_deliver(now, &packet, bytes);
         let flow = &mut self.flows[flow as usize];
         if !flow.in_window && now >= self.warmup {
             flow.open_window();
