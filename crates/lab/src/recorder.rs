@@ -184,15 +184,33 @@ impl Recorder {
 
     /// Adds the traces of another part of the world, which observed other links and endpoints.
     pub fn absorb(&mut self, other: Recorder) {
-        self.windows.absorb(other.windows, |window| window.next == Time::ZERO && window.cwnd == 0.0);
-        self.delivered.absorb(other.delivered, Vec::is_empty);
-        self.rtts.absorb(other.rtts, Vec::is_empty);
-        self.signals.absorb(other.signals, Vec::is_empty);
-        self.controllers.by_flow.absorb(other.controllers.by_flow, |rows| rows.t.is_empty());
-        self.retransmissions.absorb(other.retransmissions, Vec::is_empty);
-        self.segments.absorb(other.segments, Vec::is_empty);
-        self.acks.absorb(other.acks, Vec::is_empty);
-        self.completions.extend(other.completions);
+        // All fields are named, so that no new trace is forgotten here.
+        let Recorder {
+            windows,
+            delivered,
+            rtts,
+            signals,
+            controllers,
+            retransmissions,
+            segments,
+            acks,
+            completions,
+            entries: _,
+            window_every: _,
+            bin: _,
+            end: _,
+            completing: _,
+            capture: _,
+        } = other;
+        self.windows.absorb(windows, |window| window.next == Time::ZERO && window.cwnd == 0.0);
+        self.delivered.absorb(delivered, Vec::is_empty);
+        self.rtts.absorb(rtts, Vec::is_empty);
+        self.signals.absorb(signals, Vec::is_empty);
+        self.controllers.by_flow.absorb(controllers.by_flow, |rows| rows.t.is_empty());
+        self.retransmissions.absorb(retransmissions, Vec::is_empty);
+        self.segments.absorb(segments, Vec::is_empty);
+        self.acks.absorb(acks, Vec::is_empty);
+        self.completions.extend(completions);
     }
 
     /// Completes every trace up to the end of the run.
