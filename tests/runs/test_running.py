@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -54,6 +55,12 @@ def test_many_runs_come_in_order(dumbbell):
     records = sj.run_many([dumbbell, red], seeds=3)
     assert [[r["seed"] for r in each] for each in records] == [[1, 2, 3], [1, 2, 3]]
     assert [r["seed"] for r in sj.run_many(dumbbell, seeds=[9, 4])[0]] == [9, 4]
+
+
+def test_a_record_of_many_runs_that_was_not_read_yet_is_that_of_one_run(dumbbell):
+    unread = sj.run_many(dumbbell, seeds=2)[0][0]
+    assert pickle.loads(pickle.dumps(unread)).to_json() == sj.run(dumbbell).to_json()
+    assert unread["links"] is unread["links"]
 
 
 @pytest.mark.parametrize("seeds", [0, -1, [], [1, 1]])

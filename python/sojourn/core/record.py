@@ -64,6 +64,8 @@ class Record(Mapping[str, Any]):
 
     Empty unless the scenario requests traces.
     """
+    _text: str
+    """The engine's JSON."""
 
     def __init__(self, data: Mapping[str, Any], series: Series | None = None) -> None:
         self._data = dict(data)
@@ -88,6 +90,18 @@ class Record(Mapping[str, Any]):
         data = json.loads(text)
         _check_shape(data)
         return cls(data, series)
+
+    @classmethod
+    def of_engine(cls, text: str, series: Series) -> Record:
+        """The record of a run that has just ended; its JSON is parsed at the first access."""
+        record = cls.__new__(cls)
+        record._text, record.series = text, Traces(series)
+        return record
+
+    @functools.cached_property
+    def _data(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._text)
+        return found
 
     def __getitem__(self, key: str) -> Any:
         return self._data[key]

@@ -106,7 +106,7 @@ class Runs:
         `packed` contains its series in the cache's format. A run that used another trace than its key names fails.
         """
         key = self._keys[index]
-        record = Record.from_json(record_json, series)
+        record = Record.of_engine(record_json, series)
         if changed := changed_traces(record, self.traces.get(key, {})):
             self._fail(index, f"links.{changed[0]}.trace: {CHANGED}")
             return

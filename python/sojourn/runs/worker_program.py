@@ -1,8 +1,8 @@
 """The program of a worker process of `workers`.
 
-It is run as a file and loads only the engine, so that it starts quickly: `python serve.py ENGINE STAMP`. Tasks come
-from standard input, answers go to standard output, both pickled. The first message has the laws in Python, as
-`pack_laws` returns them. Each other message is a family: a list of tasks that may share a beginning. A task is
+It is run as a file and imports only what it calls, so that it starts quickly: `python worker_program.py ENGINE STAMP`.
+Tasks come from standard input, answers go to standard output, both pickled. The first message has the laws in Python,
+as `pack_laws` returns them. Each other message is a family: a list of tasks that may share a beginning. A task is
 `(text, file, seed, pack)`. An answer is its position in the family and one of:
 
 - `"done", record, series, packed`: `packed` is the series in the store's format if `pack` was set;
@@ -20,15 +20,16 @@ import queue
 import signal
 import sys
 import threading
-import warnings
-from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from typing import IO, Any
+
+TYPE_CHECKING = False  # the one in `typing` takes longer to import than the engine
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import IO, Any, TypeAlias
 
 NAME = "sojourn._sojourn"
 Task = tuple[str, str, int, bool]
-Answer = tuple[Any, ...]
+Answer: TypeAlias = "tuple[Any, ...]"
 STALE: Answer = ("failed", "the engine was built anew meanwhile; run the same command again")
 
 
@@ -44,8 +45,8 @@ def serve(file: str, expected: str, engine: Any = None) -> None:
     `engine` runs them; default: the extension module in `file`.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
-    with suppress(OSError):  # when memory is short, the system kills this process, not its parent
-        Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
+        score.write("500")  # when memory is short, the system kills this process, not its parent
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)
         tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -90,6 +91,8 @@ def _load(file: str) -> Any:
 
 def _laws(packed: bytes) -> Any:
     """The laws in Python by name; an exception if they can't be loaded."""
+    import warnings
+
     warnings.simplefilter("ignore")  # the parent process has issued the same notes
     try:
         from sojourn.runs.law_modules import unpack_laws

@@ -205,9 +205,11 @@ class _Pool:
             running = list(self._workers)
         for worker in running:
             worker.process.kill()
-        while any(thread.is_alive() for thread in self.threads):
-            with suppress(queue.Empty):
-                self.answers.get(timeout=0.02)
+        for thread in self.threads:
+            while thread.is_alive():
+                with suppress(queue.Empty):
+                    self.answers.get_nowait()
+                thread.join(timeout=0.02)
 
 
 def run_in_workers(
