@@ -44,7 +44,7 @@ mod time;
 
 pub use amount::Amount;
 pub use limit::Limit;
-pub use memory::{Items, Memory, Plain, memory_of};
+pub use memory::{Items, Memory, Plain, memory_of, tighten};
 pub use overhead::{AnyOverhead, Cells, LinkLayer, Overhead};
 pub use param::ParamError;
 pub use parse::{ParseError, parse_bytes, parse_duration, parse_rate};

@@ -16,6 +16,34 @@ pub fn memory_of<const N: usize>(parts: [&dyn Memory; N]) -> usize {
     parts.iter().map(|part| part.memory()).sum()
 }
 
+/// The capacity up to which a ring is never too large.
+const SMALL_RING: usize = 32;
+
+/// Shrinks a ring of which less than a third is used.
+/// A ring takes turns over its whole capacity, so one that was once full of many items would displace others from the cache.
+///
+/// ```
+/// # use sojourn_units::tighten;
+/// # use std::collections::VecDeque;
+/// let mut ring: VecDeque<u32> = (0..1000).collect();
+/// ring.drain(..900);
+/// tighten(&mut ring);
+/// assert!(ring.capacity() < 300 && ring.iter().copied().eq(900..1000));
+/// ```
+#[inline(always)]
+pub fn tighten<T>(ring: &mut VecDeque<T>) {
+    if ring.capacity() > 3 * ring.len() + SMALL_RING {
+        shrink(ring);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn shrink<T>(ring: &mut VecDeque<T>) {
+    // Room for half as many more: so it doesn't grow and shrink in turns.
+    ring.shrink_to(ring.len() + ring.len() / 2 + SMALL_RING / 4);
+}
+
 /// The memory that the items of a list hold.
 #[derive(Debug)]
 pub struct Items<'a, T>(pub &'a [T]);
@@ -76,6 +104,27 @@ mod tests {
         fn memory(&self) -> usize {
             7
         }
+    }
+
+    #[test]
+    fn a_ring_keeps_its_items_and_uses_a_third_of_its_room_whatever_its_length_was() {
+        let (mut ring, mut items) = (VecDeque::new(), 0..0);
+        let (mut moved, mut room) = (0, 0);
+        for length in [5000, 1000, 900, 1000, 10, 50, 0, 40] {
+            while items.len() != length {
+                if items.len() < length {
+                    ring.push_back(items.end);
+                    items.end += 1;
+                } else {
+                    assert_eq!(ring.pop_front(), items.next());
+                }
+                tighten(&mut ring);
+                assert!(ring.capacity() <= 3 * ring.len() + SMALL_RING, "room for {} of {}", ring.capacity(), ring.len());
+                moved += if ring.capacity() == room { 0 } else { ring.len() };
+                room = ring.capacity();
+            }
+        }
+        assert!(ring.iter().copied().eq(items) && moved < 20_000, "{moved} items moved");
     }
 
     #[test]

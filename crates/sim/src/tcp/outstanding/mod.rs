@@ -12,7 +12,7 @@ mod tests;
 use crate::tcp::ranges::{CHECKED, Ranges};
 
 pub use segment::{Segment, Sending, tag};
-use sojourn_units::{Memory, Time, memory_of};
+use sojourn_units::{Memory, Time, memory_of, tighten};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -199,6 +199,7 @@ impl Outstanding {
     #[inline]
     fn begin_at(&mut self, first: u64) {
         self.first = first;
+        tighten(&mut self.segments);
         self.unlisted = self.unlisted.max(first);
         self.hint = self.hint.max(first);
         while self.by_time.front().is_some_and(|transmission| transmission.number < first) {

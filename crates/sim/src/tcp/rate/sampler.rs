@@ -9,7 +9,7 @@
 use crate::tcp::clock::micros_between;
 use crate::tcp::outstanding::{Run, Segment, Sending, tag};
 use sojourn_cc::{LossState, LostSegment, RateSample};
-use sojourn_units::{Duration, Memory, Time};
+use sojourn_units::{Duration, Memory, Time, tighten};
 use std::collections::VecDeque;
 
 /// The state of the sender that a sample reports.
@@ -325,6 +325,7 @@ impl Sampler {
             while self.first != segment.sending.snapshot && self.snapshots.pop_front().is_some() {
                 self.first = self.first.wrapping_add(1);
             }
+            tighten(&mut self.snapshots);
         }
     }
 
