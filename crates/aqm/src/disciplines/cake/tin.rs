@@ -221,7 +221,7 @@ impl<P: Packet> Tin<P> {
     }
 
     /// Whether a queue may send in this round.
-    pub fn may_send(&self, at: usize) -> bool {
+    pub fn may_send(&mut self, at: usize) -> bool {
         self.turns.may_send(at)
     }
 
@@ -272,8 +272,11 @@ impl<P: Packet> Tin<P> {
 
     /// The queue with the most bytes, and their number.
     pub fn longest(&self) -> Option<(usize, u64)> {
-        let active = self.turns.iter(List::New).chain(self.turns.iter(List::Old));
-        active.map(|at| (at, self.flows[at].bytes)).max_by_key(|&(at, bytes)| (bytes, QUEUES as usize - at)).filter(|&(_, bytes)| bytes > 0)
+        self.turns
+            .active()
+            .map(|at| (at, self.flows[at].bytes))
+            .max_by_key(|&(at, bytes)| (bytes, QUEUES as usize - at))
+            .filter(|&(_, bytes)| bytes > 0)
     }
 }
 

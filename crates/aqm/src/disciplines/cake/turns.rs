@@ -1,15 +1,14 @@
 //! The round-robin lists of a tin, and the shares of hosts.
-//! The lists are linked through the turns of their queues.
+//! New and decaying queues are linked through their turns. Old ones, many of which may have a turn for each packet, are in a [`Circle`].
+
+mod circle;
 
 use alloc::vec;
 use alloc::vec::Vec;
+use circle::{BYTE, Circle};
 
 /// The number of queues of a tin.
 pub(crate) const QUEUES: u32 = 1024;
-
-/// A byte in the unit of deficits and quanta.
-/// A queue's part of a host's quantum is a fraction of bytes, and the remainder counts in the next round.
-const BYTE: i64 = 1 << 16;
 
 /// The host of a flow whose group is unknown, or of any flow if hosts are not isolated.
 pub(super) const NO_HOST: u32 = u32::MAX;
@@ -52,8 +51,8 @@ impl Hosts {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum List {
     New,
-    Old,
     Decaying,
+    Old,
 }
 
 /// The end of an empty list.
@@ -63,6 +62,7 @@ const NONE: u16 = u16::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     /// What the queue may still send in this round, in parts of a [`BYTE`].
+    /// That of an old queue is in the [`Circle`].
     deficit: i64,
     host: u32,
     /// The neighbors in its list, which is a circle.
@@ -74,14 +74,16 @@ struct Turn {
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     each: Vec<Turn>,
-    /// The first queue of each list.
-    first: [u16; 3],
+    /// The first new and the first decaying queue.
+    first: [u16; 2],
+    old: Circle,
 }
 
 impl Turns {
     /// The turns of queues that are in no list.
     pub fn new() -> Self {
-        Turns { each: vec![Turn { deficit: 0, host: NO_HOST, next: NONE, previous: NONE }; QUEUES as usize], first: [NONE; 3] }
+        let each = vec![Turn { deficit: 0, host: NO_HOST, next: NONE, previous: NONE }; QUEUES as usize];
+        Turns { each, first: [NONE; 2], old: Circle::default() }
     }
 
     /// The host of a queue.
@@ -91,45 +93,63 @@ impl Turns {
 
     pub fn set_host(&mut self, at: usize, host: u32) {
         self.each[at].host = host;
+        self.old.set_host(at as u16, host);
     }
 
-    /// Whether a queue may send in this round.
-    pub fn may_send(&self, at: usize) -> bool {
-        self.each[at].deficit >= BYTE
+    /// The deficit of the first old queue, or of one that is not old.
+    #[inline]
+    fn deficit(&mut self, at: usize) -> &mut i64 {
+        match self.old.first_mut() {
+            Some((queue, deficit)) if usize::from(queue) == at => deficit,
+            _ => &mut self.each[at].deficit,
+        }
     }
 
-    /// Starts the first round of a queue with this quantum, in parts of a byte.
+    /// Whether the first queue of a list may send in this round.
+    #[inline]
+    pub fn may_send(&mut self, at: usize) -> bool {
+        *self.deficit(at) >= BYTE
+    }
+
+    /// Starts the first round of a queue that is not old with this quantum, in parts of a byte.
     pub fn start(&mut self, at: usize, quantum: i64) {
         let turn = &mut self.each[at];
         turn.deficit = turn.deficit.rem_euclid(BYTE) + quantum;
     }
 
-    /// Adds a quantum, in parts of a byte.
+    /// Adds a quantum to the first queue of a list, in parts of a byte.
     pub fn add(&mut self, at: usize, quantum: i64) {
-        self.each[at].deficit += quantum;
+        *self.deficit(at) += quantum;
     }
 
-    /// Charges a sent packet of `size` bytes.
+    /// Charges a packet of `size` bytes that the first queue of a list has sent.
     pub fn charge(&mut self, at: usize, size: u32) {
-        self.each[at].deficit -= i64::from(size) * BYTE;
+        *self.deficit(at) -= i64::from(size) * BYTE;
     }
 
     /// The first queue of a list.
     pub fn first(&self, list: List) -> Option<usize> {
-        let first = self.first[list as usize];
-        (first != NONE).then_some(usize::from(first))
+        match self.first.get(list as usize) {
+            Some(&first) => (first != NONE).then_some(usize::from(first)),
+            None => self.old.first().map(usize::from),
+        }
     }
 
-    /// The queues of a list, in order.
-    pub fn iter(&self, list: List) -> impl Iterator<Item = usize> {
-        let first = self.first(list);
+    /// The new and the old queues.
+    pub fn active(&self) -> impl Iterator<Item = usize> {
+        let first = self.first(List::New);
         let next = move |&at: &usize| Some(usize::from(self.each[at].next)).filter(|&next| Some(next) != first);
-        core::iter::successors(first, next)
+        core::iter::successors(first, next).chain(self.old.queues().map(usize::from))
     }
 
     /// Appends a queue that is in no list.
     pub fn push(&mut self, list: List, at: usize) {
-        let (number, first) = (at as u16, self.first[list as usize]);
+        let number = at as u16;
+        if list == List::Old {
+            let Turn { deficit, host, .. } = self.each[at];
+            return self.old.push(number, host, deficit);
+        }
+        let first = self.first[list as usize];
         if first == NONE {
             self.first[list as usize] = number;
             (self.each[at].next, self.each[at].previous) = (number, number);
@@ -140,8 +160,12 @@ impl Turns {
         (self.each[at].next, self.each[at].previous) = (first, last);
     }
 
-    /// Removes a queue from its list.
+    /// Removes the first old queue, or one that is not old, from its list.
     pub fn remove(&mut self, at: usize) {
+        if self.first(List::Old) == Some(at) {
+            self.each[at].deficit = self.old.pop();
+            return;
+        }
         let Turn { next, previous, .. } = self.each[at];
         let after = if usize::from(next) == at { NONE } else { next };
         self.first.iter_mut().filter(|first| usize::from(**first) == at).for_each(|first| *first = after);
@@ -152,19 +176,7 @@ impl Turns {
     /// Adds a quantum to each old queue in turn, until the first of them may send.
     /// If a host has many flows, each has a small quantum and needs many turns for a packet. The list must not be empty.
     pub fn refill_old(&mut self, hosts: &Hosts) {
-        let (mut host, mut quantum) = (NO_HOST, hosts.quantum_of(NO_HOST));
-        let first = &mut self.first[List::Old as usize];
-        loop {
-            let turn = &mut self.each[usize::from(*first)];
-            if turn.deficit >= BYTE {
-                return;
-            }
-            if turn.host != host {
-                (host, quantum) = (turn.host, hosts.quantum_of(turn.host));
-            }
-            turn.deficit += quantum;
-            *first = turn.next;
-        }
+        self.old.refill(|host| hosts.quantum_of(host));
     }
 }
 
@@ -172,23 +184,58 @@ impl Turns {
 mod tests {
     use super::*;
 
-    fn order(turns: &Turns, list: List) -> Vec<usize> {
-        turns.iter(list).collect()
+    /// Removes all queues of a list, in order.
+    fn emptied(turns: &mut Turns, list: List) -> Vec<usize> {
+        let mut next = || {
+            let at = turns.first(list)?;
+            turns.remove(at);
+            Some(at)
+        };
+        core::iter::from_fn(&mut next).collect()
     }
 
     #[test]
     fn queues_leave_a_list_from_any_place_and_the_others_keep_their_order() {
         let mut turns = Turns::new();
-        [7, 3, 900, 5].into_iter().for_each(|at| turns.push(List::Old, at));
-        turns.push(List::Decaying, 4);
+        [7, 3, 900, 5].into_iter().for_each(|at| turns.push(List::Decaying, at));
+        turns.push(List::New, 4);
         turns.remove(900);
-        assert_eq!(order(&turns, List::Old), [7, 3, 5]);
         turns.remove(7);
-        turns.push(List::New, 7);
-        turns.push(List::Old, 1);
-        assert_eq!(order(&turns, List::Old), [3, 5, 1]);
+        turns.push(List::Decaying, 1);
+        assert_eq!(emptied(&mut turns, List::Decaying), [3, 5, 1]);
         turns.remove(4);
-        assert_eq!((order(&turns, List::New), order(&turns, List::Decaying)), (Vec::from([7]), Vec::new()));
+        assert_eq!(turns.first(List::New), None);
+    }
+
+    #[test]
+    fn an_old_queue_leaves_in_its_turn_and_a_new_one_joins_behind_all_others() {
+        let (mut turns, hosts) = (Turns::new(), Hosts::new(10));
+        [7, 3, 900, 5].into_iter().for_each(|at| turns.push(List::Old, at));
+        turns.charge(7, 1000);
+        turns.refill_old(&hosts);
+        assert_eq!(turns.first(List::Old), Some(3), "the others had a quantum, and it has the first of the next round");
+        turns.remove(3);
+        turns.push(List::Old, 1);
+        turns.push(List::Old, 3);
+        assert_eq!(emptied(&mut turns, List::Old), [900, 5, 7, 1, 3]);
+    }
+
+    /// A queue keeps its deficit when it changes its list, and its host in any list.
+    #[test]
+    fn a_queue_has_one_deficit_and_one_host_in_whatever_list_it_is() {
+        let (mut turns, mut hosts) = (Turns::new(), Hosts::new(1000));
+        (0..2).for_each(|_| hosts.count(8, |count| *count += 1));
+        [7, 3].into_iter().for_each(|at| turns.push(List::Old, at));
+        turns.set_host(3, 8);
+        turns.charge(7, 900);
+        turns.charge(3, 0);
+        turns.refill_old(&hosts);
+        assert_eq!((turns.first(List::Old), turns.host(3), turns.host(7)), (Some(7), 8, NO_HOST));
+        turns.remove(7);
+        turns.charge(7, 99);
+        assert!(!turns.may_send(7));
+        turns.add(7, BYTE);
+        assert!(turns.may_send(7) && !turns.may_send(900));
     }
 
     #[test]
