@@ -11,8 +11,6 @@ pub(crate) struct Member {
     pub past: Vec<f64>,
     /// The same value before time 0.
     pub before: f64,
-    /// The part of the past that was read last.
-    pub feedback: Feedback,
 }
 
 /// The feedback of a class over the steps `from..until` of its past, as a cubic.
@@ -22,14 +20,19 @@ pub(crate) struct Member {
 pub(crate) struct Feedback {
     pub from: f64,
     pub until: f64,
+    /// The step at `until`.
+    next: u32,
     /// The origin of the powers, in steps.
     origin: f64,
     powers: [f64; 4],
 }
 
 impl Feedback {
-    pub fn constant(from: f64, until: f64, value: f64) -> Self {
-        Feedback { from, until, origin: 0.0, powers: [value, 0.0, 0.0, 0.0] }
+    /// A part of the past that no time is in.
+    pub const NONE: Feedback = Feedback::constant(0.0, 0.0, 0, 0.0);
+
+    const fn constant(from: f64, until: f64, next: u32, value: f64) -> Self {
+        Feedback { from, until, next, origin: 0.0, powers: [value, 0.0, 0.0, 0.0] }
     }
 
     #[inline]
@@ -58,26 +61,38 @@ const NEAR: f64 = 1e-9;
 
 impl Signals {
     /// The feedback to a class with this past around `s` steps after the start.
-    #[inline]
-    pub fn feedback(&self, past: &[f64], before: f64, s: f64) -> Feedback {
+    /// `last` is the one that was read last. Usually the next step is due. Its number does not depend on `s`, so the processor can compute the cubic before it knows `s`.
+    #[inline(always)]
+    pub fn feedback(&self, past: &[f64], before: f64, last: &Feedback, s: f64) -> Feedback {
+        if last.until <= s && s < last.until + 1.0 { self.cubic(past, last.next) } else { self.search(past, before, s) }
+    }
+
+    #[inline(never)]
+    fn search(&self, past: &[f64], before: f64, s: f64) -> Feedback {
         if s < -NEAR {
             let p = if self.sampled { self.before } else { 1.0 };
-            return Feedback::constant(f64::NEG_INFINITY, -NEAR, before * p);
+            return Feedback::constant(f64::NEG_INFINITY, -NEAR, 0, before * p);
         }
         // The number of a step fits into 32 bits, whose conversions cost half of those with 64.
-        let (whole, last) = ((s + NEAR) as u32, past.len() as u32);
-        let from = f64::from(whole) - NEAR;
+        self.cubic(past, (s + NEAR) as u32)
+    }
+
+    /// The feedback from the step `whole` to the next one.
+    #[inline(always)]
+    fn cubic(&self, past: &[f64], whole: u32) -> Feedback {
+        let (from, last) = (f64::from(whole) - NEAR, past.len() as u32);
         let p = if self.sampled { self.law[whole as usize] } else { 1.0 };
         let value = |i: u32| {
             let tail = if self.tail.is_empty() || !self.sampled { 0.0 } else { self.tail[i as usize] };
             past[i as usize] * (p + (1.0 - p) * tail)
         };
         if last < 4 {
-            return Feedback::constant(from, from, value(whole.min(last - 1)));
+            return Feedback::constant(from, from, whole, value(whole.min(last - 1)));
         }
         let base = whole.saturating_sub(1).min(last - 4);
         let [a, b, c, d] = [value(base), value(base + 1), value(base + 2), value(base + 3)];
         let (second, third) = (0.5 * (a + c) - b, (d - a + 3.0 * (b - c)) * (1.0 / 6.0));
-        Feedback { from, until: from + 1.0, origin: f64::from(base) + 1.0, powers: [b, 0.5 * (c - a) - third, second, third] }
+        let powers = [b, 0.5 * (c - a) - third, second, third];
+        Feedback { from, until: from + 1.0, next: whole + 1, origin: f64::from(base) + 1.0, powers }
     }
 }

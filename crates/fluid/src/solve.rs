@@ -6,16 +6,16 @@
 //! error that this causes one round-trip time later is at most the change times a step.
 
 use crate::control::Control;
+use crate::history::Feedback;
 use crate::plant::{Plant, Refused, refuse_unless};
 use crate::run::{Run, Trace};
-use crate::system::{ARRIVED, QUEUE, System, WAITED, WINDOWS};
+use crate::system::{State, System};
 use sojourn_aqm::{Law, Sample};
 use sojourn_units::{Duration, Time};
 
 /// The maximum number of steps.
 const MAX_STEPS: f64 = 50e6;
-/// The maximum number of values in a state.
-/// They are the windows of all classes, the queue, two sums and the state of the control.
+/// The maximum number of windows of all classes and values of the control's state.
 const MAX_STATES: usize = 1024;
 
 /// The steps of a trajectory.
@@ -53,24 +53,24 @@ struct Interval {
 }
 
 impl Interval {
-    fn from(x: &[f64]) -> Self {
-        Interval { arrived: x[ARRIVED], waited: x[WAITED], queue: x[QUEUE], least: x[QUEUE] }
+    fn from<const K: usize>(x: &State<K>) -> Self {
+        Interval { arrived: x.arrived, waited: x.waited, queue: x.queue, least: x.queue }
     }
 
-    fn sample(&self, plant: &Plant, p: f64, now: f64, span: f64, x: &[f64]) -> Sample {
-        let arrived = x[ARRIVED] - self.arrived;
+    fn sample<const K: usize>(&self, plant: &Plant, p: f64, now: f64, span: f64, x: &State<K>) -> Sample {
+        let arrived = x.arrived - self.arrived;
         let entered = if plant.drops { arrived * (1.0 - p) } else { arrived };
-        let departed = (entered + self.queue - x[QUEUE]).clamp(0.0, plant.capacity * span);
+        let departed = (entered + self.queue - x.queue).clamp(0.0, plant.capacity * span);
         Sample {
             now: Time::from_secs_f64(now),
-            backlog_packets: x[QUEUE],
-            backlog_bytes: x[QUEUE] * plant.packet,
+            backlog_packets: x.queue,
+            backlog_bytes: x.queue * plant.packet,
             least_backlog_packets: self.least,
             arrived_packets: arrived,
             arrived_bytes: arrived * plant.packet,
             departed_packets: departed,
             departed_bytes: departed * plant.packet,
-            sojourn: if span > 0.0 { (x[WAITED] - self.waited) / span / plant.capacity } else { 0.0 },
+            sojourn: if span > 0.0 { (x.waited - self.waited) / span / plant.capacity } else { 0.0 },
         }
     }
 }
@@ -89,21 +89,22 @@ pub fn simulate(plant: &Plant, control: &Control, run: &Run) -> Result<Trace, Re
     refuse_unless(missing.is_none(), || {
         format!("changes: expected one of {} classes, got {}", plant.classes.len(), missing.map_or(0, |change| change.class))
     })?;
-    let size = WINDOWS + plant.classes.len() + control.states();
+    let (size, law) = (plant.classes.len() + control.states(), matches!(control, Control::Law(_)));
     // The compiler knows the size of an array, and can keep a small state in registers.
-    Ok(match size {
-        4 => march::<4>(plant, control, run, steps),
-        5 => march::<5>(plant, control, run, steps),
-        6..=16 => march::<16>(plant, control, run, steps),
-        17..=64 => march::<64>(plant, control, run, steps),
-        _ => march::<MAX_STATES>(plant, control, run, steps),
-    })
+    let march = match size {
+        1 if law => march::<1, true>,
+        2 if law => march::<2, true>,
+        ..=2 => march::<2, false>,
+        3..=16 => march::<16, false>,
+        17..=64 => march::<64, false>,
+        _ => march::<MAX_STATES, false>,
+    };
+    Ok(march(plant, control, run, steps))
 }
 
 /// Performs all steps and calls the law between them.
-fn march<const K: usize>(plant: &Plant, control: &Control, run: &Run, steps: Steps) -> Trace {
+fn march<const K: usize, const LAW: bool>(plant: &Plant, control: &Control, run: &Run, steps: Steps) -> Trace {
     let Steps { per_interval, length: step } = steps;
-    let mut x = [0.0; K];
     let mut law = match control {
         Control::Law(law) => Some(law.clone()),
         _ => None,
@@ -112,7 +113,7 @@ fn march<const K: usize>(plant: &Plant, control: &Control, run: &Run, steps: Ste
     let law_first = (law_first.as_secs_f64() / step).round();
     let last = (run.duration / step).round() as u32;
     let mut system = System::new(plant, control, run, step);
-    system.begin(run.start, &mut x);
+    let (mut x, mut read) = (system.begin::<K>(run.start), [Feedback::NONE; K]);
     let mut trace = Trace { windows: vec![Vec::new(); plant.classes.len()], ..Trace::default() };
     let (mut interval, mut changes) = (Interval::from(&x), run.changes.iter().peekable());
     // Steps until the next call of the law, and until the next record of the state.
@@ -122,7 +123,7 @@ fn march<const K: usize>(plant: &Plant, control: &Control, run: &Run, steps: Ste
         while let Some(change) = changes.next_if(|change| change.at <= now + 0.5 * step) {
             system.members[change.class].flows = change.flows;
         }
-        interval.least = interval.least.min(x[QUEUE]);
+        interval.least = interval.least.min(x.queue);
         if let Some(law) = law.as_mut().filter(|_| until_law == 0) {
             let span = if n == 0 { 0.0 } else { per_interval as f64 * step };
             system.law_probability = law.step(&interval.sample(plant, system.law_probability, now, span, &x)).get();
@@ -137,20 +138,20 @@ fn march<const K: usize>(plant: &Plant, control: &Control, run: &Run, steps: Ste
         }
         until_record -= 1;
         if n < last {
-            x = system.advance(f64::from(n), &x);
+            x = system.advance::<K, LAW>(&mut read, f64::from(n), &x);
         }
     }
     trace
 }
 
 impl Trace {
-    fn record(&mut self, now: f64, system: &System<'_>, x: &[f64]) {
+    fn record<const K: usize>(&mut self, now: f64, system: &System<'_>, x: &State<K>) {
         let arriving = system.arriving(x);
         self.t.push(now);
-        self.queue.push(x[QUEUE]);
-        self.probability.push(system.probability(x, arriving));
+        self.queue.push(x.queue);
+        self.probability.push(system.probability(&x.rest, arriving));
         self.load.push(arriving / system.plant.capacity);
-        for (column, &w) in self.windows.iter_mut().zip(&x[WINDOWS..]) {
+        for (column, &w) in self.windows.iter_mut().zip(&x.rest) {
             column.push(w);
         }
     }

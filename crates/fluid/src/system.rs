@@ -20,73 +20,86 @@ pub(crate) struct System<'a> {
     pub law_probability: f64,
 }
 
-/// Indices of the state: waiting packets, arrived packets, the integral of waiting packets.
-/// The windows follow, then the state of the control.
-pub(crate) const QUEUE: usize = 0;
-pub(crate) const ARRIVED: usize = 1;
-pub(crate) const WAITED: usize = 2;
-pub(crate) const WINDOWS: usize = 3;
+/// The state, or its derivative.
+/// It has separate numbers, because the compiler would keep one array in memory and not in registers.
+#[derive(Clone, Copy)]
+pub(crate) struct State<const K: usize> {
+    /// Waiting packets.
+    pub queue: f64,
+    /// Packets that have arrived.
+    pub arrived: f64,
+    /// The integral of waiting packets.
+    pub waited: f64,
+    /// The windows, then the state of the control.
+    pub rest: [f64; K],
+}
+
+/// The slope of a queue that stays empty or full.
+/// It is a call, so that the processor predicts a branch and does not wait for the comparison.
+#[cold]
+#[inline(never)]
+fn at_bound() -> f64 {
+    0.0
+}
 
 impl System<'_> {
     /// Arrivals in packets per second.
     #[inline]
-    pub fn arriving(&self, x: &[f64]) -> f64 {
-        let wait = x[QUEUE].max(0.0) * self.per_capacity;
-        self.members.iter().zip(&x[WINDOWS..]).map(|(each, w)| each.flows * w / (each.delay + wait)).sum()
+    pub fn arriving<const K: usize>(&self, x: &State<K>) -> f64 {
+        let wait = x.queue.max(0.0) * self.per_capacity;
+        self.members.iter().zip(&x.rest).map(|(each, w)| each.flows * w / (each.delay + wait)).sum()
     }
 
     /// The current probability.
     #[inline]
-    pub fn probability(&self, x: &[f64], arriving: f64) -> f64 {
-        if self.signals.sampled { self.law_probability } else { self.control.probability(&x[WINDOWS + self.members.len()..], arriving) }
+    pub fn probability<const K: usize>(&self, rest: &[f64; K], arriving: f64) -> f64 {
+        if self.signals.sampled { self.law_probability } else { self.control.probability(&rest[self.members.len()..], arriving) }
     }
 
     /// The share of the arrivals that the limit drops.
-    fn tail_of(&self, x: &[f64], arriving: f64, p: f64) -> f64 {
+    fn tail_of(&self, queue: f64, arriving: f64, p: f64) -> f64 {
         let entering = if self.plant.drops { arriving * (1.0 - p) } else { arriving };
-        if x[QUEUE] >= self.plant.limit && entering > self.plant.capacity { 1.0 - self.plant.capacity / entering } else { 0.0 }
+        if queue >= self.plant.limit && entering > self.plant.capacity { 1.0 - self.plant.capacity / entering } else { 0.0 }
     }
 
     /// The derivative of the state `s` steps after the start.
+    /// `read` is the part of each past that was read last. `LAW` is set if a law determines the probability. The windows are then in registers, because no other function reads them.
     #[inline(always)]
-    fn derive<const K: usize>(&mut self, s: f64, x: &[f64; K]) -> [f64; K] {
+    fn derive<const K: usize, const LAW: bool>(&self, read: &mut [Feedback; K], s: f64, queue: f64, rest: &[f64; K]) -> State<K> {
         let plant = self.plant;
-        let mut dx = [0.0; K];
-        let (Some((head, rest)), Some((dhead, drest))) = (x.split_first_chunk::<WINDOWS>(), dx.split_first_chunk_mut::<WINDOWS>()) else {
-            return dx;
-        };
-        let (queue, mut arriving) = (head[QUEUE].max(0.0), 0.0);
+        let mut drest = [0.0; K];
+        // A comparison takes half the time of `max`, which also handles NaN; -0.0 is the neutral element of a sum.
+        let (queue, mut arriving) = (if queue > 0.0 { queue } else { 0.0 }, -0.0);
         let wait = queue * self.per_capacity;
-        for (each, (w, dw)) in self.members.iter_mut().zip(rest.iter().zip(drest.iter_mut())) {
+        for (((each, feedback), w), dw) in self.members.iter().zip(read).zip(rest).zip(&mut drest) {
             let rtt = each.delay + wait;
             let (inverse, lag) = (1.0 / rtt, s - rtt * self.per_step);
-            if !(each.feedback.from <= lag && lag < each.feedback.until) {
-                each.feedback = self.signals.feedback(&each.past, each.before, lag);
+            if !(feedback.from <= lag && lag < feedback.until) {
+                *feedback = self.signals.feedback(&each.past, each.before, feedback, lag);
             }
-            *dw = each.increase * inverse - w * each.feedback.at(lag);
+            *dw = each.increase * inverse - w * feedback.at(lag);
             arriving += each.flows * w * inverse;
         }
-        let p = if plant.drops { self.probability(x, arriving) } else { 0.0 };
-        let net = arriving * (1.0 - p) - plant.capacity;
+        let probability = || if LAW { self.law_probability } else { self.probability(rest, arriving) };
+        let entering = if plant.drops { arriving * (1.0 - probability()) } else { arriving };
+        let net = entering - plant.capacity;
         let stuck = (queue <= 0.0 && net < 0.0) || (self.limited && queue >= plant.limit && net > 0.0);
-        dhead[QUEUE] = if stuck { 0.0 } else { net };
-        (dhead[ARRIVED], dhead[WAITED]) = (arriving, queue);
-        if !self.signals.sampled {
+        if !LAW && !self.signals.sampled {
             let states = self.members.len();
             self.control.derive(plant, queue, arriving, &rest[states..], &mut drest[states..]);
         }
-        dx
+        State { queue: if stuck { at_bound() } else { net }, arrived: arriving, waited: queue, rest: drest }
     }
 
     /// Stores the feedback that flows receive one round-trip time later.
     #[inline]
-    pub fn remember(&mut self, x: &[f64]) {
-        let wait = x[QUEUE] * self.per_capacity;
+    pub fn remember<const K: usize>(&mut self, x: &State<K>) {
+        let wait = x.queue * self.per_capacity;
         let mut factor = 1.0;
         if self.limited || !self.signals.sampled {
             let arriving = self.arriving(x);
-            let p = self.probability(x, arriving);
-            let tail = self.tail_of(x, arriving, p);
+            let p = self.probability(&x.rest, arriving);
+            let tail = self.tail_of(x.queue, arriving, p);
             if !self.signals.sampled {
                 factor = p + (1.0 - p) * tail;
             }
@@ -97,7 +110,7 @@ impl System<'_> {
         if self.signals.sampled {
             self.signals.law.push(self.law_probability);
         }
-        for (each, w) in self.members.iter_mut().zip(&x[WINDOWS..]) {
+        for (each, w) in self.members.iter_mut().zip(&x.rest) {
             each.past.push(each.decrease * w / (each.delay + wait) * factor);
         }
     }
@@ -111,8 +124,7 @@ impl<'a> System<'a> {
         let room = (run.duration / step) as usize + 2;
         let member = |class: &Class| {
             let &Class { flows, delay, increase, decrease } = class;
-            let feedback = Feedback::constant(0.0, 0.0, 0.0);
-            Member { flows, delay, increase, decrease, past: Vec::with_capacity(room), before: before(class), feedback }
+            Member { flows, delay, increase, decrease, past: Vec::with_capacity(room), before: before(class) }
         };
         System {
             plant,
@@ -132,28 +144,36 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Writes the initial state.
-    pub fn begin(&self, start: Start, x: &mut [f64]) {
-        let end = WINDOWS + self.members.len();
-        x[QUEUE] = start.queue.min(self.plant.limit);
-        x[WINDOWS..end].fill(start.window);
-        let queue = x[QUEUE];
-        self.control.start(self.plant, queue, &mut x[end..]);
+    /// The initial state.
+    pub fn begin<const K: usize>(&self, start: Start) -> State<K> {
+        let mut x = State { queue: start.queue.min(self.plant.limit), arrived: 0.0, waited: 0.0, rest: [0.0; K] };
+        let (windows, control) = x.rest.split_at_mut(self.members.len());
+        windows.fill(start.window);
+        self.control.start(self.plant, x.queue, control);
+        x
     }
 
     /// The state one step after `x`, `s` steps after the start.
     /// It uses the classical Runge-Kutta method and then applies the bounds.
     #[inline]
-    pub fn advance<const K: usize>(&mut self, s: f64, x: &[f64; K]) -> [f64; K] {
+    pub fn advance<const K: usize, const LAW: bool>(&self, read: &mut [Feedback; K], s: f64, x: &State<K>) -> State<K> {
         let h = self.step;
-        let along = |k: &[f64; K], by: f64| core::array::from_fn(|i| x[i] + by * k[i]);
-        let a = self.derive(s, x);
-        let b = self.derive(s + 0.5, &along(&a, 0.5 * h));
-        let c = self.derive(s + 0.5, &along(&b, 0.5 * h));
-        let d = self.derive(s + 1.0, &along(&c, h));
-        let mut next: [f64; K] = core::array::from_fn(|i| x[i] + h / 6.0 * (a[i] + 2.0 * (b[i] + c[i]) + d[i]));
-        next[QUEUE] = next[QUEUE].clamp(0.0, self.plant.limit);
-        self.control.bound(self.plant, &mut next[WINDOWS + self.members.len()..]);
+        let a = self.derive::<K, LAW>(read, s, x.queue, &x.rest);
+        let along = |k: &State<K>, by: f64| (x.queue + by * k.queue, core::array::from_fn(|i| x.rest[i] + by * k.rest[i]));
+        let (queue, rest) = along(&a, 0.5 * h);
+        let b = self.derive::<K, LAW>(read, s + 0.5, queue, &rest);
+        let (queue, rest) = along(&b, 0.5 * h);
+        let c = self.derive::<K, LAW>(read, s + 0.5, queue, &rest);
+        let (queue, rest) = along(&c, h);
+        let d = self.derive::<K, LAW>(read, s + 1.0, queue, &rest);
+        let sum = |x: f64, a: f64, b: f64, c: f64, d: f64| x + h / 6.0 * (a + 2.0 * (b + c) + d);
+        let mut next = State {
+            queue: sum(x.queue, a.queue, b.queue, c.queue, d.queue).clamp(0.0, self.plant.limit),
+            arrived: sum(x.arrived, a.arrived, b.arrived, c.arrived, d.arrived),
+            waited: sum(x.waited, a.waited, b.waited, c.waited, d.waited),
+            rest: core::array::from_fn(|i| sum(x.rest[i], a.rest[i], b.rest[i], c.rest[i], d.rest[i])),
+        };
+        self.control.bound(self.plant, &mut next.rest[self.members.len()..]);
         next
     }
 }
