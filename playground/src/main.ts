@@ -297,6 +297,7 @@ class Page {
   private restyle(): void {
     restyled();
     this.plots.restyle();
+    this.strip.restyle();
     this.moved();
   }
 

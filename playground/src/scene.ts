@@ -49,21 +49,24 @@ interface Packets {
   number: Uint32Array;
 }
 
+// Plain loops: a run has tens of thousands of packets, and each callback or iterator costs more than its work.
 function packets({ packets: { t, wait, flow } }: Result): Packets {
-  let longest = 0;
-  for (const each of wait) longest = Math.max(longest, each);
-  const order = Uint32Array.from(t, (_, i) => i), left = t.map((at, i) => at + wait[i]!);
+  const left = new Float64Array(t.length), order = new Uint32Array(t.length), number = new Uint32Array(t.length), sent: number[] = [];
+  let longest = 0, fifo = true;
+  for (let i = 0; i < t.length; i++) {
+    const of = flow[i]!;
+    longest = Math.max(longest, wait[i]!);
+    left[i] = t[i]! + wait[i]!;
+    order[i] = i;
+    fifo &&= i === 0 || left[i]! >= left[i - 1]!;
+    number[i] = sent[of] ?? 0;
+    sent[of] = number[i]! + 1;
+  }
   // The packets of a FIFO leave in the order of arrival.
-  if (left.some((at, i) => i > 0 && at < left[i - 1]!)) {
+  if (!fifo) {
     order.sort((a, b) => left[a]! - left[b]!);
     left.sort();
   }
-  const sent = new Map<number, number>();
-  const number = Uint32Array.from(flow, (of) => {
-    const count = sent.get(of) ?? 0;
-    sent.set(of, count + 1);
-    return count;
-  });
   return { t, wait, flow, longest, order, left, number };
 }
 
@@ -251,17 +254,33 @@ export class Scene {
   }
 }
 
+/** The least and the largest value in each of `width` equal parts of a run; a part without samples has those of the part before. */
+export function columns(t: Float64Array, values: Float64Array, duration: number, width: number): { least: Float64Array; most: Float64Array } {
+  const least = new Float64Array(width).fill(Infinity), most = new Float64Array(width).fill(-Infinity);
+  for (let i = 0; i < t.length; i++) {
+    const x = Math.min(width - 1, Math.floor((t[i]! / duration) * width)), value = values[i]!;
+    if (value < least[x]!) least[x] = value;
+    if (value > most[x]!) most[x] = value;
+  }
+  for (let x = 1; x < width; x++) if (least[x] === Infinity) [least[x], most[x]] = [least[x - 1]!, most[x - 1]!];
+  return { least, most };
+}
+
 /** The queuing delay of both over the whole run, with the time: where a reader looks for something to see. */
 export class Strip {
   private results: [Result, Result] | undefined;
   private time = 0;
   private most = 1e-6;
   private size = { width: 0, height: 0 };
-  veiled = false;
+  /** The curves, which stay while the time moves. */
+  private readonly curves = document.createElement("canvas");
+  private stale = true;
+  private hidden = false;
 
   constructor(private readonly canvas: HTMLCanvasElement, moved: (part: number) => void) {
     new ResizeObserver(([entry]) => {
       this.size = { width: Math.round(entry!.contentRect.width), height: Math.round(entry!.contentRect.height) };
+      this.restyle();
       this.paint();
     }).observe(canvas);
     const move = (event: PointerEvent) => moved(event.offsetX / Math.max(1, this.size.width));
@@ -275,11 +294,22 @@ export class Strip {
   show(results: [Result, Result]): void {
     this.results = results;
     this.most = Math.max(...results.map(({ queue }) => queue.delay.reduce((most, value) => Math.max(most, value), 1e-6)));
+    this.restyle();
+  }
+
+  set veiled(hidden: boolean) {
+    this.hidden = hidden;
+    this.restyle();
+  }
+
+  /** Draws the curves again with the next time. */
+  restyle(): void {
+    this.stale = true;
   }
 
   /** What the curve is, for a reader who may know it. */
   words(): string {
-    return this.veiled ? "" : `The curves are the delay in the queue, up to ${Math.round(1000 * this.most)} ms; ticks are drops and marks. `;
+    return this.hidden ? "" : `The curves are the delay in the queue, up to ${Math.round(1000 * this.most)} ms; ticks are drops and marks. `;
   }
 
   at(time: number): void {
@@ -288,26 +318,43 @@ export class Strip {
   }
 
   private paint(): void {
-    const { canvas, results, size: { width, height } } = this, ctx = canvas.getContext("2d"), scale = devicePixelRatio;
-    if (!ctx || !results || width === 0) return;
-    if (canvas.width !== width * scale || canvas.height !== height * scale) [canvas.width, canvas.height] = [width * scale, height * scale];
-    ctx.setTransform(scale, 0, 0, scale, 0, 0);
-    ctx.clearRect(0, 0, width, height);
-    const duration: number = results[0].record.duration_s;
-    const y = (delay: number) => height - 3 - (delay / this.most) * (height - 18);
-    if (!this.veiled) {
-      results.forEach(({ queue, signals }, side) => {
-        [ctx.strokeStyle, ctx.lineWidth] = [color(side as 0 | 1), 1.5];
-        ctx.setLineDash(side === 1 ? [5, 3] : []);
-        ctx.beginPath();
-        queue.t.forEach((t, i) => ctx.lineTo((t / duration) * width, y(queue.delay[i]!)));
-        ctx.stroke();
-        ctx.setLineDash([]);
-        ctx.fillStyle = color(side as 0 | 1);
-        for (let i = 0; i < signals.t.length; i += Math.ceil(signals.t.length / 500)) ctx.fillRect((signals.t[i]! / duration) * width, 5 * side, 1.5, 4);
-      });
+    const { canvas, results, size: { width, height } } = this, scale = devicePixelRatio;
+    const [full, high] = [Math.round(width * scale), Math.round(height * scale)];
+    if (!results || full === 0 || high === 0) return;
+    for (const each of [canvas, this.curves]) {
+      if (each.width === full && each.height === high) continue;
+      [each.width, each.height] = [full, high];
+      this.stale = true;
     }
+    const ctx = canvas.getContext("2d");
+    if (!ctx) return;
+    if (this.stale) this.draw(results);
+    this.stale = false;
+    ctx.clearRect(0, 0, full, high);
+    ctx.drawImage(this.curves, 0, 0);
     ctx.fillStyle = css("--text");
-    ctx.fillRect((this.time / duration) * width - 1, 0, 2, height);
+    ctx.fillRect((this.time / results[0].record.duration_s) * full - scale, 0, 2 * scale, high);
+  }
+
+  /** Draws the curves, one bar for each column of pixels. A browser needs longer to fill a path of a thousand points. */
+  private draw(results: [Result, Result]): void {
+    const { curves } = this, ctx = curves.getContext("2d"), { width, height } = curves, scale = devicePixelRatio;
+    if (!ctx) return;
+    ctx.clearRect(0, 0, width, height);
+    if (this.hidden) return;
+    const duration: number = results[0].record.duration_s, thick = 1.5 * scale;
+    const y = (delay: number) => height - 3 * scale - (delay / this.most) * (height - 18 * scale);
+    results.forEach(({ queue, signals }, side) => {
+      ctx.fillStyle = color(side as 0 | 1);
+      const { least, most } = columns(queue.t, queue.delay, duration, width);
+      for (let x = 0; x < width; x++) {
+        // B is dashed.
+        if (side === 1 && Math.floor(x / scale) % 8 >= 5) continue;
+        const before = Math.max(0, x - 1), top = y(Math.max(most[x]!, least[before]!)), bottom = y(Math.min(least[x]!, most[before]!));
+        ctx.fillRect(x, top - thick / 2, 1, bottom - top + thick);
+      }
+      const tick = (at: number) => ctx.fillRect((at / duration) * width, 5 * side * scale, 1.5 * scale, 4 * scale);
+      for (let i = 0; i < signals.t.length; i += Math.ceil(signals.t.length / 500)) tick(signals.t[i]!);
+    });
   }
 }
