@@ -94,13 +94,6 @@ int law_state(u64 *ctx)
 	return 0;
 }
 
-/* Called before the state changes, which sets the threshold. */
-SEC("struct_ops/ssthresh")
-u32 law_ssthresh(u64 *ctx)
-{
-	return ((struct tcp_sock *)ctx[0])->snd_ssthresh;
-}
-
 /* The reduction was spurious. */
 SEC("struct_ops/undo")
 u32 law_undo(u64 *ctx)

@@ -50,4 +50,11 @@ INLINE u8 loss_state_of(const struct tcp_sock *tp)
 	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
 }
 
+/* Called before the state changes. A law that uses the threshold sets it then. */
+SEC("struct_ops/ssthresh")
+u32 law_ssthresh(u64 *ctx)
+{
+	return ((struct tcp_sock *)ctx[0])->snd_ssthresh;
+}
+
 #endif
