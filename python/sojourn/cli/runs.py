@@ -94,6 +94,15 @@ class RunOptions(ScenarioOptions, ThreadOptions):
         typer.Option("--seed", help="Seed of the first run (default: the scenario's).", min=0, max=LAST_SEED),
     ] = None
     seeds: Annotated[int, typer.Option("--seeds", help="Number of runs; each run uses the next seed.", min=1)] = 1
+    threads: Annotated[
+        int,
+        typer.Option(
+            "--threads",
+            help="Runs at once; 0 means one per core. A number above 1 also divides a single run of a large network.",
+            min=0,
+            max=1024,
+        ),
+    ] = 0
     out_dir: Out = None
     as_json: Annotated[bool, typer.Option("--json", help="Print the records as JSON lines.")] = False
     flent: Annotated[
