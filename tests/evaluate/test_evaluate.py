@@ -90,6 +90,11 @@ def test_verdicts_follow_from_the_requirements(small, capsys):
     assert "src=" not in page.replace('src="data:', "").replace("src=data:", ""), "it needs no other file"
 
 
+def test_only_the_named_clauses_are_in_the_files_of_an_evaluation(small):
+    assert evaluate(small, "collapse", "--cc", "reno", "--quick") == 0
+    assert verdicts(small) == {"collapse": "passes"}
+
+
 def test_require_demands_a_level_and_those_above(small, capsys):
     assert evaluate(small, "--cc", "reno", "--require", "must") == 0
     assert evaluate(small, "--cc", "reno", "--require", "should") == 1

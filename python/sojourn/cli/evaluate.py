@@ -169,7 +169,7 @@ def evaluate(options: EvaluateOptions) -> None:
     found = [each for each in clause_results(outcome) if each.results or not names or each.name in names]
     _print(found, experiment.title)
     written = write_report(outcome, folder)
-    made = evaluation(outcome)
+    made = evaluation(outcome, found)
     write_atomic(folder / FILE, json.dumps(made, indent=1))
     if before is not None:
         _print_changes(before, made)

@@ -146,8 +146,8 @@ def unmet(found: Sequence[ClauseResult], level: Level) -> list[ClauseResult]:
     return [each for each in found if each.clause.level in asked and each.passed not in fine]
 
 
-def evaluation(outcome: Outcome) -> dict[str, Any]:
-    """The verdicts and values of an evaluation, for programs and as a baseline."""
+def evaluation(outcome: Outcome, clauses: Sequence[ClauseResult]) -> dict[str, Any]:
+    """The verdicts and values of these clauses, for programs and as a baseline."""
     experiment = outcome.experiment
     return {
         "evaluation": experiment.id,
@@ -155,7 +155,7 @@ def evaluation(outcome: Outcome) -> dict[str, Any]:
         "parameters": experiment.queues[SUBJECT].table or {"host": experiment.queues[SUBJECT].host},
         "quick": outcome.quick,
         "seeds": outcome.seeds,
-        "clauses": [_entry(each) for each in clause_results(outcome)],
+        "clauses": [_entry(each) for each in clauses],
         "machine": environment(),
     }
 
