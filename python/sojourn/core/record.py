@@ -91,13 +91,6 @@ class Record(Mapping[str, Any]):
         _check_shape(data)
         return cls(data, series)
 
-    @classmethod
-    def of_engine(cls, text: str, series: Series) -> Record:
-        """The record of a run that has just ended; its JSON is parsed at the first access."""
-        record = cls.__new__(cls)
-        record._text, record.series = text, Traces(series)
-        return record
-
     @functools.cached_property
     def _data(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self._text)
@@ -425,6 +418,13 @@ class Record(Mapping[str, Any]):
             raise
         except Exception as error:  # NumPy, zipfile and zlib raise many types
             raise UserError(f"{root / 'series.npz'}: expected series, got {error}") from None
+
+
+def unread(text: str, series: Series) -> Record:
+    """The record of a run of the engine, whose JSON is parsed at the first access."""
+    record = Record.__new__(Record)
+    record._text, record.series = text, Traces(series)
+    return record
 
 
 def _check_shape(data: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from sojourn import _sojourn
 from sojourn.core.errors import Interrupted, RunError, ScenarioError, UserError, one_line
-from sojourn.core.record import Record
+from sojourn.core.record import Record, unread
 from sojourn.core.record_files import Series, pack_series
 from sojourn.linux.guest import Guests
 from sojourn.linux.kernel import find_kernel
@@ -106,7 +106,7 @@ class Runs:
         `packed` contains its series in the cache's format. A run that used another trace than its key names fails.
         """
         key = self._keys[index]
-        record = Record.of_engine(record_json, series)
+        record = unread(record_json, series)
         if changed := changed_traces(record, self.traces.get(key, {})):
             self._fail(index, f"links.{changed[0]}.trace: {CHANGED}")
             return
