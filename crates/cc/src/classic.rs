@@ -222,7 +222,7 @@ impl<L: WindowLaw> Classic<L> {
     /// The growth in slow start in segments, if classic slow start grows by `classic`.
     #[inline]
     fn growth(&mut self, ack: &Ack, classic: f64) -> f64 {
-        if self.start_up.is_none() { classic } else { self.growth_of_start_up(ack, classic) }
+        if self.start_up.is_none() { classic } else { self.growth_of_start_up(&{ *ack }, classic) }
     }
 
     /// The growth of a start-up in segments.
@@ -310,7 +310,8 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.law.observe(Observation::Ack(ack), &mut self.window);
-        let held = self.is_special && !self.on_special_ack(ack);
+        // Copies for rare calls: so the ACK of a caller into which this is inlined stays in registers.
+        let held = self.is_special && !self.on_special_ack(&{ *ack });
         match self.law.observe(Observation::Turn(ack), &mut self.window) {
             Early::None => {}
             Early::Hold => return,
@@ -324,7 +325,7 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
         }
         let Window { cwnd, ssthresh } = self.window;
         if self.arithmetic != Arithmetic::Fractions {
-            self.grow_whole(ack);
+            self.grow_whole(&{ *ack });
         } else if cwnd < ssthresh {
             self.slow_start(ack);
         } else {

@@ -126,20 +126,21 @@ impl SenderCore {
         if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut() {
             limit.on_flight(delivered.in_flight, &self.cc);
         }
-        self.tell_controller(delivered, call.now);
+        let ack = self.ack_for_controller(delivered, call.now);
+        self.cc.on_ack(&ack);
         if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut().filter(|_| !delivered.in_recovery) {
             limit.cap(&mut self.cc, call.now);
         }
     }
 
-    /// Reports the delivery of an ACK to the controller, if nothing limits the increase.
+    /// The delivery of an ACK as the controller sees it.
     #[inline(always)]
-    pub(super) fn tell_controller(&mut self, delivered: &Delivered, now: Time) {
+    pub(super) fn ack_for_controller(&self, delivered: &Delivered, now: Time) -> Ack {
         let Delivered { acked, advanced, in_flight, rtt, one_way_delay, cwnd_limited, .. } = *delivered;
         let Delivered { in_recovery, after_timeout, open, abc_limit, ece, .. } = *delivered;
         let marked = if self.ecn.counts() { self.marked_of(ece, acked) } else { 0.0 };
         let (srtt, rtt_min, snd_una, snd_max) = (self.rtt.srtt(), self.rtt.min(), self.snd_una, self.snd_max);
-        self.cc.on_ack(&Ack {
+        Ack {
             now,
             acked,
             advanced,
@@ -156,7 +157,7 @@ impl SenderCore {
             snd_una,
             snd_max,
             marked,
-        });
+        }
     }
 
     /// The number of segments that an ACK reports as marked.

@@ -10,7 +10,7 @@ use super::{SenderCore, State};
 use crate::packet::{Packet, flag};
 use crate::tcp::ack::AckDigest;
 use crate::tcp::call::{Call, SegmentSink};
-use sojourn_cc::CongestionController;
+use sojourn_cc::{AnyController, CongestionController};
 
 impl SenderCore {
     /// Whether fast paths may be taken.
@@ -48,7 +48,12 @@ impl SenderCore {
         self.snd_una = ack.seq;
         self.sample_rtt_of_new_data(&digest, call);
         self.start_timer(call);
-        self.tell_controller(&self.delivered_by(&digest, false, call), call.now);
+        let delivery = self.ack_for_controller(&self.delivered_by(&digest, false, call), call.now);
+        match &mut self.cc {
+            // Inlined: its ACK needs no place in memory, and of its fields only what Reno reads is computed.
+            AnyController::Reno(reno) => reno.on_ack(&delivery),
+            other => other.on_ack(&{ delivery }),
+        }
         let mss = u64::from(call.params.mss);
         let window = u64::from((self.cc.cwnd() as u32).min(self.receive_window(call.params)));
         let end = self.snd_una.saturating_add(window.saturating_mul(mss));
