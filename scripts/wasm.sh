@@ -20,4 +20,11 @@ else
 fi
 [ -n "$out" ] || exit 0
 mkdir -p "$(dirname "$out")"
-cp "${CARGO_TARGET_DIR:-target}/$target/web/sojourn_web.wasm" "$out"
+built=${CARGO_TARGET_DIR:-target}/$target/web/sojourn_web.wasm
+# Binaryen, if it is installed, makes the engine a little smaller and faster. The features are those that rustc uses.
+if command -v wasm-opt > /dev/null; then
+    wasm-opt -O3 --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals --enable-multivalue \
+        --enable-reference-types "$built" -o "$out"
+else
+    cp "$built" "$out"
+fi
