@@ -71,6 +71,12 @@ fn sampled_links<P: Packet>(plan: &Plan, links: &[Link<P>], series: &mut Series)
     }
 }
 
+/// A value of each packet.
+/// It is generic, because a call for each packet would cost more than the value.
+fn column(packets: &[&PacketWait], value: impl Fn(&PacketWait) -> f64) -> Vec<f64> {
+    packets.iter().map(|packet| value(packet)).collect()
+}
+
 /// Adds waits in the order of arrival.
 /// With flow queues it differs from the order of transmission.
 fn waits<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recorder, series: &mut Series) {
@@ -79,13 +85,12 @@ fn waits<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recorder, series:
         let mut packets: Vec<&PacketWait> = link.traced_waits().iter().collect();
         packets.sort_by_key(|packet| packet.arrived);
         let entries = &recorder.entries;
-        let column = |value: &dyn Fn(&PacketWait) -> f64| packets.iter().map(|packet| value(packet)).collect::<Vec<f64>>();
         let columns = vec![
-            column(&|packet| packet.wait.as_secs_f64()),
-            column(&|packet| f64::from(packet.size)),
-            column(&|packet| f64::from(entries[packet.flow as usize])),
+            column(&packets, |packet| packet.wait.as_secs_f64()),
+            column(&packets, |packet| f64::from(packet.size)),
+            column(&packets, |packet| f64::from(entries[packet.flow as usize])),
         ];
-        series.insert(WAIT.name(link.name()), WAIT.table(column(&|packet| packet.arrived.as_secs_f64()), columns));
+        series.insert(WAIT.name(link.name()), WAIT.table(column(&packets, |packet| packet.arrived.as_secs_f64()), columns));
     }
 }
 

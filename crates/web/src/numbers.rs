@@ -7,6 +7,11 @@ use serde_json::{Value, json};
 pub(crate) struct Numbers(Vec<f64>);
 
 impl Numbers {
+    /// Makes room for `count` numbers more, so that they are not copied as they become more.
+    pub fn reserve(&mut self, count: usize) {
+        self.0.reserve(count);
+    }
+
     /// Adds a column and returns its reference.
     pub fn add(&mut self, column: impl IntoIterator<Item = f64>) -> Value {
         let first = self.0.len();

@@ -40,6 +40,7 @@ pub(crate) fn run(mut scenario: Checked, seed: Option<u64>, watch: Option<&str>,
     let bounds = Bounds { events: MOST_EVENTS, memory: MOST_MEMORY };
     simulation.run_within(&bounds).map_err(|error| error.to_string())?;
     let outcome = simulation.finish().map_err(|error| error.to_string())?;
+    numbers.reserve(outcome.series.values().flat_map(|columns| columns.values()).map(Vec::len).sum());
     let mut series = Map::new();
     for (name, columns) in outcome.series {
         let places = columns.into_iter().map(|(column, values)| (column, numbers.add(values)));
