@@ -55,10 +55,15 @@ def measures(experiment: Experiment, cases: list[Case], grid: str) -> Iterator[d
         }
 
 
+def table(scenario: sj.Scenario) -> dict[str, Any]:
+    """A scenario without traces: the page has its own, and those of a file name flows that a reader may remove."""
+    return {key: value for key, value in scenario.to_dict().items() if key != "trace"}
+
+
 def side(experiment: Experiment, case: Case) -> dict[str, Any]:
     """One of the two scenarios."""
     names = [experiment.queues[case.queue].label, *([experiment.settings[case.setting].label] if case.setting else [])]
-    return {"label": names[-1], "table": experiment.scenario(case).to_dict()}
+    return {"label": names[-1], "table": table(experiment.scenario(case))}
 
 
 def of_paper(preset: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +88,7 @@ def of_file(preset: dict[str, Any]) -> dict[str, Any]:
     for each in (preset["a"], preset["b"]):
         scenario = sj.load(ROOT / preset["file"]).copy()
         scenario["links"][0]["queue"] = each["queue"]
-        sides.append({"label": each["label"], "table": scenario.to_dict()})
+        sides.append({"label": each["label"], "table": table(scenario)})
     return {
         "id": preset["id"],
         "title": preset["title"],
@@ -104,7 +109,7 @@ def of_story(name: str) -> dict[str, Any]:
         "title": story["title"],
         "source": story["source"],
         "seed": 1,
-        "sides": [{"label": story[each]["label"], "table": story_side(story, each).to_dict()} for each in "ab"],
+        "sides": [{"label": story[each]["label"], "table": table(story_side(story, each))} for each in "ab"],
         "measures": [],
         "says": [],
         "story": {

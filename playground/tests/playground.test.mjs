@@ -85,6 +85,19 @@ test("a slider moves the plots", async () => {
   await page.close();
 });
 
+test("one flow is left where the slider of flows ends", async () => {
+  const { page, problems } = await open(chromium, FREE);
+  await done(page);
+  await page.$eval('#network input[aria-label^="flows"]', (slider) => {
+    slider.value = slider.min;
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  await page.waitForFunction(() => window.sojourn.results().every((result) => result.record.flows.length === 1), { timeout: 60_000 });
+  assert.match(await done(page), /^run in/);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
 test("a link brings back the same scenarios, and A as TOML can be read", async () => {
   const { page } = await open(chromium, "#lehto");
   await done(page);
