@@ -420,7 +420,7 @@ def test_the_program_loads_nothing_heavy_before_it_knows_the_command():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "sojourn.cli" in loaded
-    assert loaded.isdisjoint({"pandas", "scipy", "matplotlib", "control", "pyarrow"})
+    assert loaded.isdisjoint({"pandas", "scipy", "matplotlib", "control", "pyarrow", "asyncio"})
 
 
 @pytest.mark.parametrize("command", ["list", "check", "schema", "run", "compare", "sweep", "plot", "reproduce"])

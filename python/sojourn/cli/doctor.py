@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 import shutil
 from pathlib import Path
@@ -64,7 +63,9 @@ def doctor() -> None:
 
 def _versions(modules: tuple[str, ...]) -> str:
     """The versions of installed packages."""
-    return ", ".join(f"{module} {importlib.metadata.version(module)}" for module in modules)
+    from importlib.metadata import version  # here, because no other command needs it
+
+    return ", ".join(f"{module} {version(module)}" for module in modules)
 
 
 def _kernel() -> str:

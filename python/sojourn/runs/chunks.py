@@ -7,7 +7,6 @@ halves until the run that kills workers is isolated.
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import math
 import queue
@@ -166,6 +165,8 @@ def run_in_chunks(cluster: Cluster, tasks: Iterator[Task], total: int, on_answer
     A task whose worker died twice fails. An exception of the iterator or of `on_answer` ends all runs. Raises
     `UserError` for a worker with another engine or without one, and `RunError` if the executor itself fails.
     """
+    import asyncio  # here, because few programs use an executor, and it takes long to import
+
     chunks, flight = _Chunks(tasks, total, cluster), _Flight(cluster)
     try:
         while True:

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,5 +99,7 @@ def check_hosts(scenario: Scenario) -> str:
 def _identity(package: str) -> str:
     """The version of a package; of an extension module, whose version rarely changes, a digest."""
     if package not in BUILT:
+        from importlib.metadata import version  # here, because few runs need it
+
         return version(package)
     return hashlib.sha256(Path(str(import_module(package).__file__)).read_bytes()).hexdigest()[:16]
