@@ -16,6 +16,7 @@ from sojourn.compare.cases import of_every
 from sojourn.core import record_schema
 from sojourn.core.errors import UserError
 from sojourn.core.extras import MissingExtraError, require
+from sojourn.core.scenario_schema import schema
 
 if TYPE_CHECKING:
     from sojourn.experiments import Experiment
@@ -161,7 +162,7 @@ def _parameters(kind: str, name: str) -> list[dict[str, Any]]:
 
     Its own come first, then those that all algorithms of its kind have.
     """
-    definitions = json.loads(_sojourn.schema()).get("$defs", {})
+    definitions = schema().get("$defs", {})
     definition, tag = TAGS[kind]
     choices = definitions[definition].get("oneOf", [])
     common = of_every(definition, tag)

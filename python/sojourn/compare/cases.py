@@ -17,6 +17,7 @@ from sojourn.core.errors import ScenarioError, UserError
 from sojourn.core.field_labels import field_label, setting_label, value_label
 from sojourn.core.scenario import Scenario, link_paths, tables_of
 from sojourn.core.scenario_files import parse_value
+from sojourn.core.scenario_schema import schema
 from sojourn.core.toml import plain
 
 Named: TypeAlias = str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]
@@ -322,7 +323,7 @@ def of_every(definition: str, tag: str) -> set[str]:
     The tag and the kernel's variant are excluded. `of_every("Queue", "aqm")` returns the keys of every queue, such as
     its limit.
     """
-    choices = [choice["properties"] for choice in json.loads(_sojourn.schema())["$defs"][definition]["oneOf"]]
+    choices = [choice["properties"] for choice in schema()["$defs"][definition]["oneOf"]]
     return set.intersection(*(set(keys) for keys in choices if keys[tag]["const"] != "linux")) - {tag}
 
 
@@ -334,7 +335,7 @@ def _discipline_of(queue: Mapping[str, Any]) -> str:
 @cache
 def _disciplines() -> list[str]:
     """The values that `aqm` can have."""
-    queues = json.loads(_sojourn.schema())["$defs"]["Queue"]["oneOf"]
+    queues = schema()["$defs"]["Queue"]["oneOf"]
     return [str(queue["properties"]["aqm"]["const"]) for queue in queues]
 
 
