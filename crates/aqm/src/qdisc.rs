@@ -110,6 +110,11 @@ impl<P: Packet> Qdisc<P> {
         self.contents().may_hold_back()
     }
 
+    /// Whether it can ever hold packets back although the link is idle.
+    pub fn shapes(&self) -> bool {
+        self.contents().shapes()
+    }
+
     /// The present probability of a signal, if the algorithm has one.
     pub fn probability(&self) -> Option<Probability> {
         self.aqm()?.probability()

@@ -1,9 +1,9 @@
 //! The network: links, routes, the calendar and the accounts.
 
 mod apart;
+mod behind;
 mod border;
 mod branch;
-mod departures;
 mod impair;
 mod lookahead;
 mod offer;
@@ -36,7 +36,6 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use border::Border;
-use departures::NextDeparture;
 use sojourn_aqm::DropReason;
 use sojourn_units::{Items, Memory, Time, memory_of, range::LARGEST_PACKET};
 
@@ -111,7 +110,6 @@ const WAKE: u32 = 1;
 #[derive(Clone, Debug)]
 pub struct Network<P> {
     calendar: Calendar<P>,
-    departure: NextDeparture,
     pub(crate) links: Vec<Link<P>>,
     pub(crate) access_links: AccessLinks,
     /// The answers that wait before each link; empty if none wait at any link.
@@ -159,7 +157,6 @@ impl<P: Packet> Network<P> {
     ) -> Self {
         Network {
             calendar: Calendar::new(),
-            departure: NextDeparture::new(links.iter().position(Link::is_buffered), window.last()),
             hashing: links.iter().enumerate().filter(|(_, link)| link.hashes_flows()).map(|(at, _)| at).collect(),
             links,
             access_links,
@@ -186,9 +183,8 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Turns off the fast paths of links, so that each departure of a buffered queue is an event.
+    /// Turns off the fast paths of links: each departure of a buffered queue has an event.
     pub(crate) fn take_no_shortcuts(&mut self) {
-        self.departure = NextDeparture::new(None, self.last);
         self.links.iter_mut().for_each(Link::take_no_shortcuts);
     }
 
@@ -271,9 +267,12 @@ impl<P: Packet> Network<P> {
                     None => continue,
                 }
             }
-            let next = self.calendar.pop(until.min(self.departure.limit()), packet);
-            let Some(due) = next.or_else(|| if self.calendar.needs_fit() { None } else { self.departure.take(until) }) else {
+            let until = until.min(self.last);
+            let Some(due) = self.calendar.pop(until, packet) else {
                 self.pause();
+                if !self.paused && self.catch_up_all(until) {
+                    continue;
+                }
                 return None;
             };
             debug_assert!(due.time >= self.now, "an event at {:?} comes after {:?}", due.time, self.now);
@@ -284,22 +283,11 @@ impl<P: Packet> Network<P> {
                     let link = due.entity as usize;
                     if due.hop == WAKE {
                         self.wake_link(due.time, link, observer);
-                        continue;
-                    }
-                    let state = &mut self.links[link];
-                    if state.is_to_decide(due.time) {
+                    } else {
+                        self.links[link].event_comes(due.time);
                         self.deciding = Some(link);
-                        continue;
                     }
-                    let (departed, takes_turns) = (state.depart(due.time, packet), state.takes_turns());
-                    if state.is_watched() {
-                        observer.on_departure(due.time, self.ids.link(link), packet);
-                    }
-                    self.after_buffering(due.time, link, departed.next, observer);
-                    if takes_turns {
-                        self.after_transmission(due.time, link, observer);
-                    }
-                    self.travel(departed.arrival, departed.hop + 1, false, packet, observer)
+                    continue;
                 }
                 Rank::RELEASE => {
                     let Some((time, at)) = self.release(due.entity as usize, due.time, packet) else { continue };

@@ -3,6 +3,7 @@
 
 use crate::config::{BuildError, WorldConfig};
 use sojourn_aqm::Aqm;
+use sojourn_spec::flow::Flow;
 use sojourn_spec::supply::Supply;
 
 /// The information that the flows over each link supply to its queue.
@@ -30,4 +31,10 @@ pub(crate) fn check(world: &WorldConfig<'_>) -> Result<(), BuildError> {
         }
     }
     Ok(())
+}
+
+/// Whether drops of this flow's packets must be reported at once.
+/// A session reuses a slot once its last packet has arrived or was dropped, and a foreign host keeps its own accounts.
+pub(crate) fn drops_at_once(flow: &Flow) -> bool {
+    flow.traffic.opens_connections() || flow.host.is_some()
 }

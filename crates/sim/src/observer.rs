@@ -18,7 +18,7 @@ pub enum HostDoes {
 /// Sees what happens in a run, and cannot change it.
 /// Methods that an observer does not implement do nothing.
 /// The calls of one component (a link, a sender, a receiver) come in the order of time.
-/// Those of different components may not, because endpoints run ahead.
+/// Those of different components may not, because endpoints run ahead and links behind.
 pub trait Observer {
     /// A flow is added for this entry of the configuration.
     /// A session has many flows; each serves one connection after another.

@@ -134,6 +134,9 @@ impl<O: Observer> World<O> {
         let all = (0u32..).zip(&*flows).map(|(position, config)| Entry { position, config });
         let (sessions, mut entries): (Vec<_>, Vec<_>) = all.partition(|entry| entry.config.traffic.opens_connections());
         entries.extend(sessions);
+        if !entries.iter().any(|entry| needs::drops_at_once(entry.config)) {
+            builder.let_links_run_behind();
+        }
         builder.reserve_routes(2 * entries.len(), 3);
         let routes = entries.iter().map(|entry| add_routes(&mut builder, &config.stacks, entry.config)).collect::<Result<Vec<_>, _>>()?;
         let network: Network<Packet> = builder.build();

@@ -245,7 +245,11 @@ impl<P: Packet> Contents<P> for CakeQueues<P> {
     }
 
     fn ready(&self) -> Option<Time> {
-        (self.packets > 0 && self.queuing.bandwidth.is_some()).then_some(self.next)
+        (self.packets > 0 && self.shapes()).then_some(self.next)
+    }
+
+    fn shapes(&self) -> bool {
+        self.queuing.bandwidth.is_some()
     }
 
     /// The subqueues of its tins; none if it has only one tin.

@@ -108,6 +108,11 @@ pub trait Contents<P>: Debug + Send + Sync {
         self.ready().is_some()
     }
 
+    /// Whether it can ever hold packets back although the link is idle.
+    fn shapes(&self) -> bool {
+        false
+    }
+
     /// The arrival time of the packet that has waited longest, if it is known.
     fn oldest(&self) -> Option<Time> {
         None

@@ -159,4 +159,8 @@ impl<P: Packet> Contents<P> for HostQueues<P> {
     fn may_hold_back(&self) -> bool {
         true
     }
+
+    fn shapes(&self) -> bool {
+        true
+    }
 }

@@ -1,7 +1,8 @@
 //! The queue of a link that buffers packets.
 //! Its discipline drops at the head, inspects waiting packets or has a queue for each flow.
 //!
-//! A departure is known only when the packet before has been sent, so every end of a transmission is an event.
+//! A departure is known only when the packet before has been sent. The network lets the link catch up with arrivals and departures when
+//! someone could notice (`network/behind.rs`).
 
 use super::meter::Meter;
 use super::stats::Service;
@@ -22,6 +23,13 @@ pub(super) struct Buffered<P> {
     reports: VecDeque<Report<P>>,
     /// The next time at which the link is woken, if any.
     wake: Time,
+    /// Packets that have arrived since it caught up with the network, each with its time.
+    arrivals: VecDeque<(Time, InFlight<P>)>,
+    /// How far it may be behind the network's time.
+    pub lag: Duration,
+    /// The time up to which it catches up, and that of the event at which it catches up next.
+    until: Time,
+    planned: Time,
     /// Whether it sends only in its turns ([`crate::medium`]).
     pub takes_turns: bool,
     /// Whether it has an ACK filter.
@@ -37,6 +45,18 @@ pub(super) enum Start {
     Idle,
     /// As the first of a turn on a shared medium, after this time.
     Turn(Duration),
+}
+
+/// The largest number of arrivals that a link is behind.
+/// They and the code for them stay in the processor's cache.
+const MOST_ARRIVALS: usize = 64;
+
+/// A step of a link that catches up.
+pub(crate) enum Step<P> {
+    /// The transmission of a packet ends at this time.
+    Departure(Time),
+    /// A packet arrives at this time.
+    Arrival(Time, InFlight<P>),
 }
 
 /// An event of a packet of a buffered queue.
@@ -62,13 +82,74 @@ impl<P: Packet> Buffered<P> {
             last_departure: LastDeparture::default(),
             reports: VecDeque::new(),
             wake: Time::ZERO,
+            arrivals: VecDeque::new(),
+            lag: Duration::ZERO,
+            until: Time::ZERO,
+            planned: Time::NEVER,
             takes_turns,
         }
     }
 
     /// The number of packets that wait or are being sent.
     pub fn packets(&self) -> u64 {
-        u64::from(self.qdisc.packets()) + u64::from(self.transmitting.is_some())
+        u64::from(self.qdisc.packets()) + u64::from(self.transmitting.is_some()) + self.arrivals.len() as u64
+    }
+
+    /// Registers a packet that arrives at `now`; returns whether the link must catch up at once.
+    #[inline]
+    pub fn defer(&mut self, now: Time, packet: InFlight<P>) -> bool {
+        self.arrivals.push_back((now, packet));
+        let is_due = self.lag == Duration::ZERO || self.arrivals.len() >= MOST_ARRIVALS;
+        if is_due {
+            self.until = now;
+        }
+        is_due
+    }
+
+    /// The time of its next departure or arrival.
+    #[inline]
+    fn next_step_at(&self, transmitter: &Transmitter) -> Time {
+        let departure = if self.transmitting.is_some() { transmitter.free_at } else { Time::NEVER };
+        self.arrivals.front().map_or(departure, |&(arrival, _)| departure.min(arrival))
+    }
+
+    /// Whether something has happened by `until`; then the link catches up to that time.
+    pub fn falls_behind(&mut self, until: Time, transmitter: &Transmitter) -> bool {
+        self.until = until;
+        self.next_step_at(transmitter) <= until
+    }
+
+    /// Handles the event at which it catches up with the network's time.
+    pub fn event_comes(&mut self, now: Time) {
+        self.until = now;
+        if self.planned <= now {
+            self.planned = Time::NEVER;
+        }
+    }
+
+    /// The time of an event to plan, if none is pending by which it must catch up.
+    #[inline]
+    pub fn plan_event(&mut self, transmitter: &Transmitter) -> Option<Time> {
+        let due = self.next_step_at(transmitter) + self.lag;
+        (due < self.planned).then(|| {
+            self.planned = due;
+            due
+        })
+    }
+
+    /// The next departure or arrival, until it has caught up.
+    /// A departure precedes a simultaneous arrival.
+    #[inline]
+    pub fn next_step(&mut self, transmitter: &Transmitter) -> Option<Step<P>> {
+        let departure = transmitter.free_at;
+        let arrival = self.arrivals.front().map_or(Time::NEVER, |&(arrival, _)| arrival);
+        if self.transmitting.is_some() && departure <= self.until.min(arrival) {
+            return Some(Step::Departure(departure));
+        }
+        if arrival > self.until {
+            return None;
+        }
+        self.arrivals.pop_front().map(|(arrival, packet)| Step::Arrival(arrival, packet))
     }
 
     /// Whether a packet is being sent.
@@ -95,16 +176,9 @@ impl<P: Packet> Buffered<P> {
         self.reports.pop_front()
     }
 
-    /// Offers a packet that arrives at `now`; returns the end of its transmission if it is sent.
+    /// Offers a packet that arrives at `now`.
     /// `simultaneous` is the size of a packet that leaves now and still counts.
-    pub fn offer(
-        &mut self,
-        now: Time,
-        packet: InFlight<P>,
-        simultaneous: Option<u32>,
-        transmitter: &mut Transmitter,
-        meter: &mut Meter,
-    ) -> Option<Time> {
+    pub fn offer(&mut self, now: Time, packet: InFlight<P>, simultaneous: Option<u32>, transmitter: &mut Transmitter, meter: &mut Meter) {
         let idle_since = self.idle_since(transmitter);
         let marked = self.qdisc.marked();
         let flow = packet.flow();
@@ -120,12 +194,11 @@ impl<P: Packet> Buffered<P> {
             reports.push_back(Report::Marked(flow));
         }
         match idle_since {
-            Some(_) if self.takes_turns => None,
-            Some(_) => self.start_next(now, Start::Idle, transmitter, meter),
-            None => {
-                self.queue_changes(now, others_stay, meter);
-                None
+            Some(_) if self.takes_turns => {}
+            Some(_) => {
+                self.start_next(now, Start::Idle, transmitter, meter);
             }
+            None => self.queue_changes(now, others_stay, meter),
         }
     }
 
@@ -230,6 +303,6 @@ impl<P: Packet> Buffered<P> {
 
 impl<P: Packet> Memory for Buffered<P> {
     fn memory(&self) -> usize {
-        self.qdisc.packets() as usize * size_of::<(Time, InFlight<P>)>()
+        self.qdisc.packets() as usize * size_of::<(Time, InFlight<P>)>() + self.arrivals.memory()
     }
 }

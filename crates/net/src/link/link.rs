@@ -1,14 +1,13 @@
 //! A link: a packet's path through its queue and its transmitter, and due updates.
 
 use super::ahead::{Ahead, Decided};
-use super::buffered::{Buffered, Report, Start};
+use super::buffered::{Buffered, Report, Start, Step};
 use super::config::LinkConfig;
 use super::meter::Meter;
 use super::precomputed::Precomputed;
 use super::queue::Queue;
 use super::router::Router;
 use super::stats::{Service, SubqueueStats};
-use super::tie::LastDeparture;
 use super::transmitter::Transmitter;
 use super::updates::Updates;
 use crate::medium::TurnStats;
@@ -16,7 +15,7 @@ use crate::packet::{InFlight, Packet};
 use crate::trace::QueueSample;
 use crate::window::Window;
 use alloc::string::String;
-use sojourn_aqm::{Backlog, Counters, DropReason, Qdisc};
+use sojourn_aqm::{Backlog, Counters, DropReason, Packet as _, Qdisc};
 use sojourn_spec::queue::Hints;
 use sojourn_units::{Duration, Time};
 
@@ -54,19 +53,6 @@ pub(crate) enum Offer {
     /// The packet is held until more is known.
     /// [`Link::next_decided`] then returns the decided packets.
     Undecided,
-    /// The queue holds the packet, or dropped it ([`Link::next_report`]).
-    /// If the link started to send, a transmission ends at this time.
-    Held(Option<Time>),
-}
-
-/// A packet whose transmission has ended.
-pub(crate) struct Departed {
-    /// Its position on its route.
-    pub hop: u32,
-    /// The time of its arrival at the other end.
-    pub arrival: Time,
-    /// The end of the next packet's transmission.
-    pub next: Option<Time>,
 }
 
 impl<P: Packet> Link<P> {
@@ -155,20 +141,26 @@ impl<P: Packet> Link<P> {
             }
             return Offer::Arrives(now + self.transmitter.delay);
         }
+        self.prepare(now, packet);
+        let (Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. })) = &self.queue else {
+            unreachable!("a buffered packet is deferred")
+        };
+        let (size, transmitter) = (packet.size(), &self.transmitter);
+        let leaving = queue.last_departure.still_counted(now, transit_time, || transmitter.time_for(size));
+        let offer = self.decide(now, hop, packet, leaving);
+        self.check_invariants();
+        offer
+    }
+
+    /// Runs what is due before a packet arrives at `now`.
+    #[inline(always)]
+    fn prepare(&mut self, now: Time, packet: &mut P) {
         debug_assert!(now >= self.last_offer, "link {}: offered at {now:?}, after {:?}", self.name, self.last_offer);
         self.last_offer = now;
         self.advance(now);
         if self.updates.router.is_some() {
             self.read_headers(now, packet);
         }
-        let (size, transmitter) = (packet.size(), &self.transmitter);
-        let leaving = |last: &LastDeparture| last.still_counted(now, transit_time, || transmitter.time_for(size));
-        let offer = match &self.queue {
-            Queue::Precomputed(queue) | Queue::Ahead(Ahead { queue, .. }) => self.decide(now, hop, packet, leaving(&queue.last_departure)),
-            Queue::Buffered(queue) => self.hold(now, hop, packet, leaving(&queue.last_departure)),
-        };
-        self.check_invariants();
-        offer
     }
 
     /// Checks the invariants after each packet, in debug builds.
@@ -187,7 +179,7 @@ impl<P: Packet> Link<P> {
         let accepted = match &mut self.queue {
             Queue::Precomputed(queue) => queue.offer(now, packet, leaving, transmitter, meter).map(Some),
             Queue::Ahead(queue) => queue.offer(now, packet, leaving, transmitter, meter),
-            Queue::Buffered(_) => unreachable!("a buffered packet waits for its departure"),
+            Queue::Buffered(_) => unreachable!("a buffered packet is deferred"),
         };
         match accepted {
             Ok(Some(accepted)) => {
@@ -204,12 +196,37 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Offers a packet to a queue that holds its packets; `leaving` as in [`Link::decide`].
-    #[inline(never)]
-    fn hold(&mut self, now: Time, hop: u32, packet: &mut P, leaving: Option<u32>) -> Offer {
-        let Queue::Buffered(queue) = &mut self.queue else { unreachable!("the queue is a buffered one") };
-        let held = InFlight { packet: packet.take(), hop, next: 0 };
-        Offer::Held(queue.offer(now, held, leaving, &mut self.transmitter, &mut self.meter))
+    /// Registers a packet that arrives at a queue that holds packets.
+    /// Returns whether the link must catch up at once.
+    #[inline]
+    pub(crate) fn defer(&mut self, now: Time, hop: u32, packet: &mut P) -> bool {
+        let Queue::Buffered(queue) = &mut self.queue else { unreachable!("only queues that hold packets defer arrivals") };
+        queue.defer(now, InFlight { packet: packet.take(), hop, next: 0 })
+    }
+
+    /// The next departure or arrival of a link that catches up.
+    #[inline]
+    pub(crate) fn next_step(&mut self) -> Option<Step<P>> {
+        let Queue::Buffered(queue) = &mut self.queue else { return None };
+        queue.next_step(&self.transmitter)
+    }
+
+    /// Whether something has happened by `until` at a link that holds packets.
+    /// It then catches up to that time.
+    pub(crate) fn falls_behind(&mut self, until: Time) -> bool {
+        let Queue::Buffered(queue) = &mut self.queue else { return false };
+        queue.falls_behind(until, &self.transmitter)
+    }
+
+    /// Offers a deferred packet, which arrives at `now`; `transit_time` as in [`Link::offer`].
+    #[inline]
+    pub(crate) fn hold(&mut self, now: Time, mut held: InFlight<P>, transit_time: impl FnOnce() -> Duration) {
+        self.prepare(now, &mut held.packet);
+        let Queue::Buffered(queue) = &mut self.queue else { unreachable!("only queues that hold packets defer arrivals") };
+        let (size, transmitter) = (held.size(), &self.transmitter);
+        let leaving = queue.last_departure.still_counted(now, transit_time, || transmitter.time_for(size));
+        queue.offer(now, held, leaving, &mut self.transmitter, &mut self.meter);
+        self.check_invariants();
     }
 
     /// Plans the transmission of a packet of `flow`; returns its arrival at the other end.
@@ -253,36 +270,47 @@ impl<P: Packet> Link<P> {
     /// The time of an event to plan, if it needs one to decide and none is pending.
     #[inline]
     pub(crate) fn plan_event(&mut self) -> Option<Time> {
-        if let Queue::Ahead(queue) = &mut self.queue { queue.plan_event(&self.transmitter) } else { None }
+        match &mut self.queue {
+            Queue::Precomputed(_) => None,
+            Queue::Ahead(queue) => queue.plan_event(&self.transmitter),
+            Queue::Buffered(queue) => queue.plan_event(&self.transmitter),
+        }
     }
 
-    /// Handles a pending decision event; returns whether this event was one.
+    /// Handles its pending event.
     #[inline]
-    pub(crate) fn is_to_decide(&mut self, now: Time) -> bool {
-        let Queue::Ahead(queue) = &mut self.queue else { return false };
-        queue.event_comes();
-        self.catch_up_before(now);
-        true
+    pub(crate) fn event_comes(&mut self, now: Time) {
+        match &mut self.queue {
+            Queue::Precomputed(_) => {}
+            Queue::Ahead(queue) => {
+                queue.event_comes();
+                self.catch_up_before(now);
+            }
+            Queue::Buffered(queue) => queue.event_comes(now),
+        }
     }
 
     /// Ends the transmission of a buffered packet at `now`, and moves it to `packet`.
-    pub(crate) fn depart(&mut self, now: Time, packet: &mut P) -> Departed {
+    /// Returns its position on its route, and its arrival at the other end.
+    #[inline]
+    pub(crate) fn depart(&mut self, now: Time, packet: &mut P) -> (u32, Time) {
         self.catch_up_before(now);
         let Queue::Buffered(queue) = &mut self.queue else { unreachable!("only buffered links have departures") };
         let hop = queue.take_transmitted(packet);
-        let next = if queue.takes_turns { None } else { queue.start_next(now, Start::Behind, &mut self.transmitter, &mut self.meter) };
+        if !queue.takes_turns {
+            queue.start_next(now, Start::Behind, &mut self.transmitter, &mut self.meter);
+        }
         let arrival = self.transmitter.arrival(now);
         self.check_invariants();
-        Departed { hop, arrival, next }
+        (hop, arrival)
     }
 
     /// The queue has something to send after it held it back.
-    /// Returns the end of the transmission if the link is idle.
-    pub(crate) fn wake(&mut self, now: Time) -> Option<Time> {
+    pub(crate) fn wake(&mut self, now: Time) {
         self.advance(now);
-        let Queue::Buffered(queue) = &mut self.queue else { return None };
-        queue.idle_since(&self.transmitter)?;
-        self.start(now, Start::Idle)
+        if matches!(&self.queue, Queue::Buffered(queue) if queue.idle_since(&self.transmitter).is_some()) {
+            self.start(now, Start::Idle);
+        }
     }
 
     /// Begins its turn at `now`, with the overhead before the first packet.

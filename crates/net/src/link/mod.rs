@@ -5,7 +5,7 @@
 //! - [`precomputed`]: the discipline decides at arrival, so a departure is known when the packet is accepted. If the limit is the only decision,
 //!   a packet passes without an offer;
 //! - [`ahead`]: the discipline decides at departure, but mostly in advance, so the link holds few packets;
-//! - [`buffered`]: the discipline decides at departure too or inspects waiting packets, so the link holds them and each departure is an event.
+//! - [`buffered`]: the discipline decides at departure too or inspects waiting packets, so the link holds them.
 //!
 //! An access link ([`access`]) is the compact form of the first: it measures nothing. [`tie`] orders a simultaneous arrival and departure.
 //! Other calls of the network are in `questions.rs`.
@@ -27,7 +27,7 @@ mod traced;
 mod transmitter;
 mod updates;
 
-pub(crate) use buffered::Report;
+pub(crate) use buffered::{Report, Step};
 pub use config::LinkConfig;
 pub use link::Link;
 pub(crate) use link::Offer;

@@ -66,6 +66,30 @@ impl<P: Packet> Link<P> {
         matches!(self.queue, Queue::Buffered(_) | Queue::Ahead(_)) && !self.is_pure_delay()
     }
 
+    /// Whether its queue holds packets until their departure.
+    #[inline]
+    pub(crate) fn holds_packets(&self) -> bool {
+        matches!(self.queue, Queue::Buffered(_)) && !self.is_pure_delay()
+    }
+
+    /// Lets it run behind the network's time by its delay.
+    /// It does so only if it holds packets and nothing else depends on its state.
+    pub(crate) fn run_behind(&mut self) {
+        let is_exact = !self.transmitter.is_steady() || self.counts_flows() || self.reads_headers();
+        if let Queue::Buffered(queue) = &mut self.queue
+            && !(is_exact || queue.takes_turns || queue.qdisc.shapes())
+        {
+            queue.lag = self.transmitter.delay;
+        }
+    }
+
+    /// Keeps it at the network's time from now on. No packet may have arrived.
+    pub(crate) fn keep_up(&mut self) {
+        if let Queue::Buffered(queue) = &mut self.queue {
+            queue.lag = Duration::ZERO;
+        }
+    }
+
     /// Whether packets must arrive in the order of time with all other events.
     /// It buffers them, receives the number of active flows at certain times, or its router reads the reverse direction.
     pub(crate) fn needs_order(&self) -> bool {
@@ -260,9 +284,10 @@ impl<P: Packet> Link<P> {
     }
 
     /// Turns off the fast paths: offers each packet to its queue.
-    /// Each departure that is unknown at arrival becomes an event.
+    /// Each departure that is unknown at arrival has an event of its own.
     pub(crate) fn take_no_shortcuts(&mut self) {
         self.passes = false;
+        self.keep_up();
         if let Queue::Ahead(Ahead { queue, .. }) = &self.queue {
             assert_eq!(queue.controller.counters.arrived, 0, "link {}: packets have come before it is watched", self.name);
             self.queue = Queue::Buffered(Buffered::new(Qdisc::new(queue.controller.clone()), false, self.meter.window.from));

@@ -11,6 +11,7 @@ use super::border::{Border, Crossing, Parts};
 use super::parts::Loop;
 use super::{Audit, Network};
 use crate::hop::HopTarget;
+use crate::link::Link;
 use crate::packet::Packet;
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -74,6 +75,8 @@ impl<P: Packet> Network<P> {
 
     /// Simulates only the part `here` from now on.
     pub fn become_part(&mut self, parts: &Arc<Parts>, here: u8) {
+        // Other parts must know when the next packet may leave.
+        self.links.iter_mut().for_each(Link::keep_up);
         let leaving = (0..parts.count).map(|_| Vec::new()).collect();
         self.border = Some(Box::new(Border { parts: Arc::clone(parts), here, leaving, elsewhere: 0 }));
     }

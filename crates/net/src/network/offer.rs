@@ -21,13 +21,13 @@ impl<P: Packet> Network<P> {
         observer: &mut impl LinkObserver<P>,
     ) -> Option<Time> {
         let state = &mut self.links[link];
+        if state.holds_packets() {
+            self.defer_arrival(link, time, at, packet);
+            return None;
+        }
         if state.is_watched() {
             observer.on_arrival(time, self.ids.link(link), packet);
         }
-        if state.filters_acks() {
-            state.compare_acks(at, packet, observer);
-        }
-        let takes_turns = state.takes_turns();
         let arrival = Arrival { hops: &self.hops, at, now: time, size: packet.size() };
         let transit_time = || arrival.transit_time(&self.access_links, &self.transit_times);
         match state.offer(time, at, packet, transit_time) {
@@ -38,12 +38,6 @@ impl<P: Packet> Network<P> {
             }
             Offer::Dropped(reason) => return self.lose(time, at, DropCause::Queue(reason), packet, observer),
             Offer::Undecided => self.deciding = Some(link),
-            Offer::Held(end) => {
-                self.after_buffering(time, link, end, observer);
-                if takes_turns {
-                    self.contend(time, link, observer);
-                }
-            }
         }
         None
     }
@@ -61,18 +55,22 @@ impl<P: Packet> Network<P> {
         if self.links[link].takes_turns() {
             return self.contend(time, link, observer);
         }
-        let end = self.links[link].wake(time);
-        self.after_buffering(time, link, end, observer);
+        self.links[link].wake(time);
+        self.after_buffering(time, link, observer);
     }
 
-    /// Reports the effects of a buffered link and plans the end of its transmission.
+    /// Reports the effects of a buffered link and plans its next event.
     #[inline]
-    pub(super) fn after_buffering(&mut self, time: Time, link: usize, end: Option<Time>, observer: &mut impl LinkObserver<P>) {
-        if self.links[link].has_reports() {
-            self.report(time, link, observer);
-        }
-        if let Some(end) = end.filter(|&end| !self.departure.plan(end, link)) {
-            self.calendar.push_number(end, Rank::DEPARTURE, link as u32, 0);
+    pub(super) fn after_buffering(&mut self, time: Time, link: usize, observer: &mut impl LinkObserver<P>) {
+        self.report_all(time, link, observer);
+        self.plan_event(link);
+    }
+
+    /// Plans the next event of a link, if it needs one.
+    #[inline]
+    pub(super) fn plan_event(&mut self, link: usize) {
+        if let Some(at) = self.links[link].plan_event() {
+            self.calendar.push_number(at, Rank::DEPARTURE, link as u32, 0);
         }
     }
 
@@ -80,17 +78,26 @@ impl<P: Packet> Network<P> {
     /// Returns its position on its route, and its arrival at the other end of the link; `None` without such a packet.
     #[inline]
     pub(super) fn next_decided(&mut self, link: usize, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<(u32, Time)> {
-        let decided = self.links[link].next_decided(self.now, packet);
-        if self.links[link].has_reports() {
-            self.report(self.now, link, observer);
-        }
+        let decided = if self.links[link].holds_packets() {
+            self.catch_up(link, packet, observer)
+        } else {
+            let decided = self.links[link].next_decided(self.now, packet);
+            self.report_all(self.now, link, observer);
+            decided
+        };
         if decided.is_none() {
             self.deciding = None;
-            if let Some(at) = self.links[link].plan_event() {
-                self.calendar.push_number(at, Rank::DEPARTURE, link as u32, 0);
-            }
+            self.plan_event(link);
         }
         decided
+    }
+
+    /// Reports the effects of a buffered link on packets, if there are any.
+    #[inline(always)]
+    pub(super) fn report_all(&mut self, time: Time, link: usize, observer: &mut impl LinkObserver<P>) {
+        if self.links[link].has_reports() {
+            self.report(time, link, observer);
+        }
     }
 
     /// Reports the effects of a buffered link on packets.

@@ -16,8 +16,7 @@ impl<P: Packet> Network<P> {
         if self.deciding.is_some() {
             return Some(self.now);
         }
-        let departure = Some(self.departure.at()).filter(|&at| at < Time::NEVER);
-        self.calendar.peek().into_iter().chain(departure).min()
+        self.calendar.peek()
     }
 
     /// Prefetches the network's state for the next event into the processor's cache.
@@ -45,8 +44,7 @@ impl<P: Packet> Network<P> {
 
     /// The state of the network.
     pub fn place(&mut self) -> Place {
-        let departs = self.departure.at();
-        let is_packet = |due: &Due| due.time < departs && matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY);
+        let is_packet = |due: &Due| matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY);
         let next = self.calendar.next_due().filter(is_packet);
         let link = next.as_ref().and_then(|due| self.link_number(due.hop));
         Place { now: self.now, events: self.events_at_once, flow: next.map(|due| due.entity), link }

@@ -25,7 +25,7 @@ impl<P: Packet> Network<P> {
         let Some(Station { medium, .. }) = self.stations[link] else { return };
         if self.media[medium].goes_on(now) {
             let end = self.links[link].continue_turn(now);
-            self.after_buffering(now, link, end, observer);
+            self.after_buffering(now, link, observer);
             if end.is_some() {
                 return;
             }
@@ -45,7 +45,7 @@ impl<P: Packet> Network<P> {
     fn give_turn(&mut self, now: Time, medium: usize, observer: &mut impl LinkObserver<P>) {
         while let Some(link) = self.media[medium].next() {
             let end = self.links[link].start_turn(now, self.media[medium].overhead());
-            self.after_buffering(now, link, end, observer);
+            self.after_buffering(now, link, observer);
             match end {
                 Some(_) => self.media[medium].begin(now),
                 None => self.set_contending(link, false),

@@ -441,6 +441,10 @@ impl<P: Packet> Contents<P> for Classes<P> {
         }
     }
 
+    fn shapes(&self) -> bool {
+        matches!(self.order, Order::Rates(..)) || self.leaves.iter().any(|leaf| leaf.qdisc.shapes())
+    }
+
     fn subqueues(&self) -> Vec<Subqueue> {
         self.parts[..self.outer].iter().map(|part| self.subqueue(part)).collect()
     }
