@@ -27,9 +27,10 @@ pub(super) struct Buffered<P> {
     arrivals: VecDeque<(Time, InFlight<P>)>,
     /// How far it may be behind the network's time.
     pub lag: Duration,
-    /// The time up to which it catches up, and that of the event at which it catches up next.
+    /// The time up to which it catches up.
     until: Time,
-    planned: Time,
+    /// Whether the event at which it catches up next is pending.
+    has_event: bool,
     /// Whether it sends only in its turns ([`crate::medium`]).
     pub takes_turns: bool,
     /// Whether it has an ACK filter.
@@ -85,7 +86,7 @@ impl<P: Packet> Buffered<P> {
             arrivals: VecDeque::new(),
             lag: Duration::ZERO,
             until: Time::ZERO,
-            planned: Time::NEVER,
+            has_event: false,
             takes_turns,
         }
     }
@@ -121,20 +122,18 @@ impl<P: Packet> Buffered<P> {
 
     /// Handles the event at which it catches up with the network's time.
     pub fn event_comes(&mut self, now: Time) {
-        self.until = now;
-        if self.planned <= now {
-            self.planned = Time::NEVER;
-        }
+        (self.until, self.has_event) = (now, false);
     }
 
-    /// The time of an event to plan, if none is pending by which it must catch up.
+    /// The time of the event by which it must catch up, if none is pending.
     #[inline]
     pub fn plan_event(&mut self, transmitter: &Transmitter) -> Option<Time> {
-        let due = self.next_step_at(transmitter) + self.lag;
-        (due < self.planned).then(|| {
-            self.planned = due;
-            due
-        })
+        if self.has_event {
+            return None;
+        }
+        let next = self.next_step_at(transmitter);
+        self.has_event = next < Time::NEVER;
+        self.has_event.then_some(next + self.lag)
     }
 
     /// The next departure or arrival, until it has caught up.
