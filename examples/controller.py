@@ -10,17 +10,23 @@ class Additive:
 
     def __init__(self):
         self.slow_start = True
+        self.window = 0.0
 
     def on_ack(self, sample):
         """A segment more in a round trip, in slow start one for each acknowledged."""
-        if sample.in_recovery or not sample.cwnd_limited:
-            return None
-        return sample.window + sample.acked * (1.0 if self.slow_start else 1.0 / sample.window)
+        self.window = self.window or sample.window
+        if sample.in_recovery:
+            # One segment more than arrives, so that no burst follows a loss.
+            return max(1.0, min(self.window, sample.in_flight + sample.acked + 1))
+        if sample.cwnd_limited:
+            self.window += sample.acked * (1.0 if self.slow_start else 1.0 / self.window)
+        return self.window
 
     def on_loss(self, event):
         """Half of the window, or one segment after a timeout."""
         self.slow_start = False
-        return 1.0 if event.timeout else max(2.0, event.window / 2)
+        self.window = 1.0 if event.timeout else max(2.0, event.window / 2)
+        return self.window
 
     on_mark = on_loss
 

@@ -51,6 +51,9 @@ from sojourn.core.errors import Note, ScenarioError, UserError, one_line
 from sojourn.core.extras import missing_extra
 from sojourn.core.files import DiskError
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
 app = typer.Typer(
     name="sojourn",
     add_completion=False,
@@ -154,23 +157,32 @@ def _run(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -> in
             raise
         return _fail(str(missing), 2)
     except typer.Abort:
-        return _fail("interrupted", 130)
+        return _fail("interrupted", INTERRUPTED)
     except StoppedError as error:
-        return _fail(str(error), 130)
+        return _fail(str(error), INTERRUPTED)
     except KeyboardInterrupt:
-        return _fail("interrupted", 130)
+        return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         return 1
     except OSError as error:
-        return _fail(error.strerror or str(error) if isinstance(error, DiskError) else str(error), 1)
+        return _fail(_of_disk(error), 1)
     except UnicodeEncodeError as error:
         return _fail(str(UserError.expected("sojourn", "arguments in UTF-8", error.object)), 2)
     except MemoryError:
         return _fail("out of memory", 1)
     except RuntimeError as error:
         return _fail(str(error), 1)
+    if code == INTERRUPTED:  # typer turns Ctrl-C in a command into this code
+        return _fail("interrupted", INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _of_disk(error: OSError) -> str:
+    """What happened, and to which file."""
+    if isinstance(error, DiskError) or error.strerror is None:
+        return error.strerror or str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
 
 
 @contextmanager

@@ -74,6 +74,8 @@ def diagnose_(options: DiagnoseOptions) -> None:
     """
     require("scipy", "matplotlib", "jinja2")
     check_file(options.page, read=options.file)
+    if options.page is not None and options.page.suffix not in (".html", ".htm"):
+        raise UserError.expected("--out", "a file that ends with .html", str(options.page))
     scenario, remarks = _scenario(options)
     page = options.page or Path(f"{file_name(str(scenario.get('name', options.file.stem)))}-diagnosis.html")
     check_file(page, read=options.file)

@@ -142,7 +142,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
     laws = read_laws([options.law] if options.law else None, [options.controller] if options.controller else None)
     before = None if options.baseline is None else read_evaluation(options.baseline)
-    experiment = find_experiment(options.name)
+    experiment = find_experiment(options.name, with_clauses=True)
     names = _runnable(experiment, options.clauses or [])
     check_results(experiment, choose(experiment, names).grids)
     experiment = _evaluated(experiment, options, laws)

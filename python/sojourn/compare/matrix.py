@@ -8,6 +8,7 @@ from typing import Any
 
 from sojourn.compare.cases import Case, Named, cases_of, controller_tables, field_axis
 from sojourn.core.errors import UserError
+from sojourn.core.ranges import Range
 from sojourn.core.scenario import Scenario, tables_of
 from sojourn.core.scenario_files import loads
 from sojourn.core.stats import Estimate, estimate
@@ -222,7 +223,9 @@ def _cell(found: Sequence[_Run], own: Sequence[_Run]) -> dict[str, Estimate]:
     """The measures of a cell; `own` is the column's controller next to itself."""
     pairs = list(zip(found, own, strict=True))
     return {
-        "share": estimate([100 * one.row / max(one.row + one.column, 1.0) for one in found]),
-        "harm": estimate([100 * (1 - one.column / max(other.column, 1.0)) for one, other in pairs]),
+        "share": estimate([100 * one.row / max(one.row + one.column, 1.0) for one in found], within=Range(0, 100)),
+        "harm": estimate(
+            [100 * (1 - one.column / max(other.column, 1.0)) for one, other in pairs], within=Range(high=100)
+        ),
         "delay": estimate([one.rtt - other.rtt for one, other in pairs]),
     }

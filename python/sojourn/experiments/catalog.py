@@ -58,8 +58,11 @@ def _readable(files: Iterable[Path], mistakes: dict[str, UserError]) -> Iterator
             mistakes.setdefault(file.parent.name, error)
 
 
-def find_experiment(name: str) -> Experiment:
-    """A paper by its name, an alias, or its folder."""
+def find_experiment(name: str, *, with_clauses: bool = False) -> Experiment:
+    """A paper by its name, an alias, or its folder.
+
+    An error lists the known papers, or of these `with_clauses` only the evaluations.
+    """
     if (Path(name) / "experiment.toml").exists():
         return load_experiment(Path(name))
     mistakes: dict[str, UserError] = {}
@@ -73,9 +76,11 @@ def find_experiment(name: str) -> Experiment:
         raise mistakes[name]
     for mistake in mistakes.values():
         note(str(mistake))
+    experiments = [each for each in experiments if each.clauses or not with_clauses]
     ids = list(dict.fromkeys(experiment.id for experiment in experiments))
     known = ", ".join(ids)
     near = meant(name, [each for experiment in experiments for each in (experiment.id, *experiment.file.aliases)])
     raise UserError(
-        f'paper: expected {f"{known} or " if known else ""}a folder with an experiment.toml, got "{name}"{near}'
+        f"{'evaluation' if with_clauses else 'paper'}: expected {f'{known} or ' if known else ''}"
+        f'a folder with an experiment.toml, got "{name}"{near}'
     )

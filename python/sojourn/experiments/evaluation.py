@@ -87,7 +87,7 @@ class ClauseResult:
         if not open_parts:
             return f"{len(parts)} of {counted(len(parts), 'measure')} in range" if parts else ""
         first = max(open_parts, key=lambda part: part.verdict is Verdict.NOT_REPRODUCED)
-        others = f" and {len(open_parts) - 1} more" if len(open_parts) > 1 else ""
+        others = f"; {counted(len(open_parts) - 1, 'more measure')} not in range" if len(open_parts) > 1 else ""
         return f"{first.name}: {first.measured_with_unit}, expected {first.target_text}{others}"
 
 

@@ -146,8 +146,8 @@ def _queues(outcome: Outcome, grid: Grid, changes: Mapping[str, Any]) -> list[li
     for case in grid.cases():
         table = experiment.queue_table(case.queue, case.scenario)
         seen = found.setdefault(case.queue, {})
-        if (key := json.dumps(table, sort_keys=True, default=str)) not in seen:
-            seen[key] = _resolved_queue(experiment, case, changes) or table
+        for resolved in _resolved_queues(experiment, case, changes) or [table]:
+            seen.setdefault(json.dumps(resolved, sort_keys=True, default=str), resolved)
     return [[experiment.queues[queue].label, *_algorithm(list(seen.values()))] for queue, seen in found.items()]
 
 
@@ -158,15 +158,15 @@ def _algorithm(tables: list[Mapping[str, Any]]) -> list[str]:
     return [_listed(str(each.get("aqm") or each.get("cc") or "") for each in tables), ", ".join(fields)]
 
 
-def _resolved_queue(experiment: Experiment, case: Case, changes: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The queue or controller of a case with all defaults; None if it is at no single place."""
+def _resolved_queues(experiment: Experiment, case: Case, changes: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The queue or controller of a case with all defaults, at each of its places."""
     resolved = experiment.scenario(case, changes).resolved()
     places = experiment.scenarios[case.scenario].queue_at or experiment.file.queue_at
     try:
-        found = field_paths.get(resolved | {"flows": resolved["groups"]}, places[0])
+        found = [field_paths.get(resolved | {"flows": resolved["groups"]}, place) for place in places]
     except UserError:
-        return None
-    return found if isinstance(found, Mapping) else None
+        return []
+    return [each for each in found if isinstance(each, Mapping)]
 
 
 def _rows(scenarios: Iterable[Mapping[str, list[str]]]) -> list[list[str]]:

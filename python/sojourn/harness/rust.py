@@ -23,7 +23,7 @@ from sojourn.harness.endpoint import Endpoint, Host
 
 require("sojourn_stacks")
 
-import sojourn_stacks  # type: ignore[import-not-found, unused-ignore] # noqa: E402 - a missing module comes first
+import sojourn_stacks  # type: ignore[import-not-found, import-untyped, unused-ignore] # noqa: E402 - a missing module comes first
 
 
 def host(stack: str, controller: str | None = None) -> Host:
