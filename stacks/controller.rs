@@ -57,7 +57,7 @@ pub struct Running {
 
 impl Running {
     fn at(&self, time: Instant) -> Time {
-        Time::ZERO + duration(time.saturating_duration_since(self.base))
+        Time::ZERO + time.saturating_duration_since(self.base).into()
     }
 
     pub fn sent(&mut self, now: Instant, bytes: u64) {
@@ -66,9 +66,9 @@ impl Running {
 
     /// A packet is acknowledged; `rtt` are the smoothed and the smallest RTT.
     pub fn acked(&mut self, now: Instant, sent: Instant, bytes: u64, rtt: [std::time::Duration; 2]) {
-        let latest = duration(now.saturating_duration_since(sent));
+        let latest = Duration::from(now.saturating_duration_since(sent));
         // Before its first sample the stack tells its initial guess.
-        let [smoothed, least] = rtt.map(duration);
+        let [smoothed, least] = rtt.map(Duration::from);
         let guessed = least > latest;
         self.rtt = RoundTrip { latest: Some(latest), smoothed: if guessed { latest } else { smoothed }, least: least.min(latest) };
         self.driver.on_ack(self.at(now), self.at(sent), bytes);
@@ -92,8 +92,4 @@ impl Running {
             self.driver.on_persistent_congestion(now);
         }
     }
-}
-
-fn duration(time: std::time::Duration) -> Duration {
-    Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }

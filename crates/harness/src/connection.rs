@@ -102,7 +102,7 @@ impl Connection {
     /// Asks an end for its timer; one in the past is due now.
     pub fn timer(&mut self, side: Side, now: Duration) -> Result<Timer, Error> {
         let at = self.guarded(side, now, |endpoint| endpoint.timeout())?;
-        let after = at.map(|at| Time::ZERO + nanos(at.max(now)));
+        let after = at.map(|at| Time::ZERO + at.max(now).into());
         let before = std::mem::replace(&mut self.end(side).timer, after);
         Ok(Timer { before, after })
     }
@@ -161,9 +161,4 @@ impl Connection {
         let side = if side == Side::Sender { "sender" } else { "receiver" };
         Error::Endpoint { endpoint: format!("{} {side} ({})", self.name, self.host), seconds: now.as_secs_f64(), rule }
     }
-}
-
-/// The same duration for the engine, at most 584 years.
-pub(crate) fn nanos(time: Duration) -> sojourn_units::Duration {
-    sojourn_units::Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }

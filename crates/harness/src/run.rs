@@ -1,6 +1,6 @@
 //! A run: endpoints of foreign stacks over the simulated network.
 
-use crate::connection::{Connection, Side, nanos};
+use crate::connection::{Connection, Side};
 use crate::endpoint::{Datagram, FlowInfo, Pair};
 use crate::error::Error;
 use crate::log::{Log, PacketEvent, PacketKind, Run};
@@ -216,7 +216,7 @@ impl Running {
             self.run.deliver(at, flow, news.delivered);
         }
         if let Some(rtt) = news.rtt {
-            self.run.sample_rtt(at, flow, nanos(rtt));
+            self.run.sample_rtt(at, flow, rtt.into());
         }
         if news.complete {
             self.run.complete(at, flow);
@@ -255,7 +255,7 @@ impl Running {
                 self.log(at, &packet, PacketKind::Dropped);
             }
             Some(Fate::Delay(time)) => {
-                self.held.insert((at + nanos(time), packet.token, flow, back));
+                self.held.insert((at + time.into(), packet.token, flow, back));
             }
             Some(Fate::Behind(count)) => self.behind.push(Behind { flow, back, last: number + count, token: packet.token }),
         }

@@ -109,6 +109,13 @@ impl Duration {
     }
 }
 
+/// The same duration, at most 584 years.
+impl From<core::time::Duration> for Duration {
+    fn from(time: core::time::Duration) -> Self {
+        Duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
 impl Add<Duration> for Time {
     type Output = Time;
     fn add(self, span: Duration) -> Time {

@@ -97,3 +97,10 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_duration_of_the_standard_library_has_as_many_nanoseconds_up_to_the_longest() {
+    let converted = |seconds, nanos| Duration::from(std::time::Duration::new(seconds, nanos)).as_nanos();
+    assert_eq!(converted(3, 7), 3_000_000_007);
+    assert_eq!(converted(u64::MAX, 0), u64::MAX);
+}

@@ -54,7 +54,7 @@ pub struct Ours {
 impl Ours {
     fn at(&self, time: Timestamp) -> Time {
         let since = time.saturating_duration_since(self.base.unwrap_or(time));
-        Time::ZERO + duration(since)
+        Time::ZERO + since.into()
     }
 }
 
@@ -105,7 +105,7 @@ impl CongestionController for Ours {
     }
 
     fn on_rtt_update<P: Publisher>(&mut self, _: Timestamp, _: Timestamp, rtt: &RttEstimator, _: &mut P) {
-        let [latest, smoothed, least] = [rtt.latest_rtt(), rtt.smoothed_rtt(), rtt.min_rtt()].map(duration);
+        let [latest, smoothed, least] = [rtt.latest_rtt(), rtt.smoothed_rtt(), rtt.min_rtt()].map(Duration::from);
         self.rtt = RoundTrip { latest: Some(latest), smoothed, least };
     }
 
@@ -174,8 +174,4 @@ impl CongestionController for Ours {
     fn send_quantum(&self) -> Option<usize> {
         self.driver.pace().and_then(|pace| usize::try_from(pace.quantum).ok())
     }
-}
-
-fn duration(time: std::time::Duration) -> Duration {
-    Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
