@@ -94,6 +94,24 @@ def test_no_flow_of_a_new_scenario_parts_from_its_controller(tmp_path, profile, 
     assert sum(each.reductions for each in found) > 10
 
 
+def test_a_recovery_that_ends_without_a_change_of_the_window_is_reported_with_its_ack(tmp_path):
+    """PRR has lowered the window to ssthresh before. CUBIC's epoch begins at the next ACK, from that window."""
+    flow = {"from": "a", "to": "b", "start": {"uniform": ["0 s", "1 s"]}}
+    link = {"from": "a", "to": "b", "rate": "50 Mbit/s", "delay": "15 ms", "queue": {"limit": "1 BDP"}, "duplex": True}
+    scenario = sj.Scenario(
+        {
+            "duration": "20 s",
+            "tcp": {"profile": "linux"},
+            "links": [{"name": "bottleneck", **link}],
+            "flows": [
+                {"name": "cubic", "access": {"delay": "0 ms"}, "tcp": {"control": {"cc": "cubic"}}, **flow},
+                {"name": "bbr3", "tcp": {"control": {"cc": "bbr3"}}, **flow},
+            ],
+        }
+    )
+    assert judge(write_qlog(scenario, tmp_path / "own.qlog", 1), "cubic", "cubic/0").divergences == []
+
+
 @pytest.mark.parametrize("profile", ["rfc", "linux"])
 def test_htcp_measures_from_the_end_of_the_repair_after_a_timeout(tmp_path, profile):
     """With `linux`, the first recovery ends at a window that PRR has not yet raised to ssthresh."""

@@ -134,6 +134,8 @@ class _Reader:
                 if handle is not None:
                     handle(at, data)
             self._losses(at)
+            if self.trace.tcp:  # the RTT sample, which came first, is often the last report of an ACK
+                self._report(at)
             found += _settled(self.out)
         whole = all(event["bytes"] % first == 0 for event in found if event["kind"] == "window")
         return Log(self.trace.name, self.trace.tcp, self.trace.tcp and whole, first, found)
@@ -265,6 +267,10 @@ class _Reader:
             self.received = False
         self.window = int(self.metrics["congestion_window"]) if "congestion_window" in self.metrics else None
         self.news |= "congestion_window" in values or "ssthresh" in values
+        self._report(at)
+
+    def _report(self, at: float) -> None:
+        """Emits the windows, if something has happened since the last report."""
         if self.news and "congestion_window" in self.metrics:
             ssthresh = int(self.metrics.get("ssthresh", HIGH))
             known = {"ssthresh": ssthresh} if ssthresh < HIGH else {}
