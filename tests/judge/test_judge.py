@@ -95,7 +95,10 @@ def test_no_flow_of_a_new_scenario_parts_from_its_controller(tmp_path, profile, 
 
 
 def test_a_recovery_that_ends_without_a_change_of_the_window_is_reported_with_its_ack(tmp_path):
-    """PRR has lowered the window to ssthresh before. CUBIC's epoch begins at the next ACK, from that window."""
+    """PRR has lowered the window to ssthresh before.
+
+    CUBIC's epoch begins at the next ACK, from that window.
+    """
     flow = {"from": "a", "to": "b", "start": {"uniform": ["0 s", "1 s"]}}
     link = {"from": "a", "to": "b", "rate": "50 Mbit/s", "delay": "15 ms", "queue": {"limit": "1 BDP"}, "duplex": True}
     scenario = sj.Scenario(
