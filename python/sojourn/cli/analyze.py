@@ -236,7 +236,7 @@ def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops
     shown = [*columns, *([title] if runs else [])]
     if not shown:
         return table
-    for name in ("", *shown, *(["packets are"] if runs and columns else [])):
+    for name in ("", *shown, *([f"packets against {[*columns][-1]}"] if runs and columns else [])):
         table.add_column(name, justify="right" if name else "left")
     for label, field, scale, within in rows:
         model = [getattr(means, field) * scale for means in columns.values()]
@@ -245,7 +245,7 @@ def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops
             measured = estimate(runs.values(field), within=within).scaled(scale)
             cells.append(measured.text(places=3))
             if columns:
-                cells.append(_off(measured.mean, model[0] if field != "sd" else model[-1]))
+                cells.append(_off(measured.mean, model[-1]))
         table.add_row(label, *cells)
     return table
 
