@@ -105,7 +105,7 @@ def diagnose_(options: DiagnoseOptions) -> None:
 def _scenario(options: DiagnoseOptions) -> tuple[Scenario, list[str]]:
     """The scenario of a file, and what is uncertain about it."""
     if options.file.suffix not in ("", SCENARIO) and not options.file.exists():
-        raise UserError.expected("FILE", "a scenario, a capture or a Flent result", f"no file {options.file}")
+        raise UserError(f"{options.file}: expected a scenario, a capture or a Flent result, got no file")
     if not options.file.is_file() or options.file.suffix == SCENARIO:
         for option, given in (("--rate", options.rate), ("--rtt", options.rtt)):
             if given is not None:
