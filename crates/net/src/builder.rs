@@ -270,7 +270,8 @@ impl NetworkBuilder {
         });
         network.add_discard_routes(begins);
         network.tell_classes(self.routes.iter().map(|route| (route.hops + 1, route.group)));
-        if self.links_run_behind {
+        // What a packet with a choice of paths meets depends on the order of all arrivals.
+        if self.links_run_behind && network.choices.is_empty() {
             network.links.iter_mut().for_each(Link::run_behind);
         }
         if self.all_events {

@@ -9,6 +9,7 @@
 use super::border::Parts;
 use super::{Network, RouteId};
 use crate::hop::HopTarget;
+use crate::impaired::LinkImpairment;
 use crate::packet::Packet;
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec;
@@ -174,10 +175,11 @@ fn farthest_first(roots: &[u32], neighbors: &[Vec<(u32, f64)>]) -> Vec<u32> {
 
 impl<P: Packet> Network<P> {
     /// Parts of nearly equal load that can be simulated apart.
-    /// `loops` are the routes of all flows. `None` if no such parts are found, or if it has media, choices of paths, bit errors or readers.
+    /// `loops` are the routes of all flows. `None` if no such parts are found, or if it has media, choices of paths, impairments that do more than drop, or readers.
     pub fn parts(&self, loops: &[Loop], count: u8) -> Option<Parts> {
         let is_known = self.media.is_empty() && self.choices.is_empty() && self.discards.is_empty() && !self.has_readers();
-        if !is_known || count < 2 {
+        let only_drop = self.impairments.iter().all(LinkImpairment::only_drops);
+        if !is_known || !only_drop || count < 2 {
             return None;
         }
         let (of_nodes, lookahead) = self.traffic(loops).parts(count)?;
