@@ -12,7 +12,7 @@ import typer
 from sojourn.cli.experiments import experiment_names
 from sojourn.cli.options import takes
 from sojourn.cli.output import check_file, out, progress
-from sojourn.core.errors import RunError, UserError, one_line
+from sojourn.core.errors import RunError, one_line
 from sojourn.core.extras import require
 from sojourn.core.files import write_atomic
 from sojourn.core.text_format import counted
@@ -55,8 +55,6 @@ def verify(options: VerifyOptions) -> None:
     from sojourn.experiments.verification import read_results, sign
     from sojourn.experiments.verification import verify as compare
 
-    if not options.results.is_file():
-        raise UserError.expected("RESULTS", "the results.json of a report", str(options.results))
     path = options.out_file or options.results.parent / "verification.json"
     check_file(path, "--out")
     experiment = find_experiment(options.experiment or str(read_results(options.results)["experiment"]))

@@ -142,13 +142,16 @@ def _tcp(tcp: Mapping[str, Any]) -> str:
 def _queues(outcome: Outcome, grid: Grid, changes: Mapping[str, Any]) -> list[list[str]]:
     """The queues or controllers of a grid, with all parameters as simulated in its scenarios."""
     experiment = outcome.experiment
-    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    found: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for case in grid.cases():
         table = experiment.queue_table(case.queue, case.scenario)
         seen = found.setdefault(case.queue, {})
-        for resolved in _resolved_queues(experiment, case, changes) or [table]:
-            seen.setdefault(json.dumps(resolved, sort_keys=True, default=str), resolved)
-    return [[experiment.queues[queue].label, *_algorithm(list(seen.values()))] for queue, seen in found.items()]
+        if (key := json.dumps(table, sort_keys=True, default=str)) not in seen:
+            seen[key] = _resolved_queues(experiment, case, changes) or [table]
+    return [
+        [experiment.queues[queue].label, *_algorithm([table for tables in seen.values() for table in tables])]
+        for queue, seen in found.items()
+    ]
 
 
 def _algorithm(tables: list[Mapping[str, Any]]) -> list[str]:

@@ -58,6 +58,8 @@ def results(outcome: Outcome) -> dict[str, Any]:
 
 def read_results(path: Path) -> dict[str, Any]:
     """The content of a `results.json`. Raises `UserError` for another file."""
+    if not path.is_file():
+        raise UserError.expected(str(path), "the results.json of a report", "no file")
     try:
         found = json.loads(files.disk.read(path))
         for each in found["runs"].values():
