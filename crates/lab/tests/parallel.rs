@@ -129,3 +129,15 @@ fn a_run_that_has_no_parts_is_the_run_on_one_thread() {
     let scenario = checked(&ROW.replace(r#"traffic = { kind = "ping", every = "20 ms" }"#, sessions));
     assert_eq!(on(&scenario, 2).record, on(&scenario, 1).record);
 }
+
+/// A link that copies packets, and one that reorders them.
+#[test]
+fn a_network_whose_impairments_do_more_than_drop_has_no_parts() {
+    for impairment in [r#"{ kind = "duplication", probability = 0.3 }"#, r#"{ kind = "reorder", by = "1 ms", probability = 0.3 }"#] {
+        let scenario = checked(&ROW.replace(r#"{ kind = "loss", probability = 0.002 }"#, impairment));
+        let one = on(&scenario, 1).record;
+        for threads in 2..5 {
+            assert_eq!(on(&scenario, threads).record, one, "{impairment}, {threads} threads");
+        }
+    }
+}

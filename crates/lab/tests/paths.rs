@@ -161,3 +161,42 @@ fn what_is_wrong_with_paths_is_said() {
         assert!(said(flows).contains(expected), "{}", said(flows));
     }
 }
+
+/// A packet takes the path whose turn it is. One path has a medium in its reverse direction, another a queue that holds packets.
+const TURNS: &str = r#"
+duration = "10 s"
+seed = 1
+[[links]]
+rate = "100 kbit/s"
+name = "l0"
+from = "n0"
+to = "n1"
+duplex = true
+[links.back]
+medium = "air"
+[[links]]
+delay = "1 ns"
+name = "l1"
+from = "n0"
+to = "n1"
+[[links]]
+delay = "1 ns"
+rate = "200 kbit/s"
+from = "n0"
+to = "n1"
+[links.queue]
+scheduler = "strict"
+[[links.queue.classes]]
+[[media]]
+name = "air"
+[[flows]]
+name = "f2"
+from = "n0"
+to = "n1"
+paths = "packet"
+"#;
+
+#[test]
+fn packets_that_take_turns_on_paths_meet_the_queues_of_the_same_times_with_an_event_at_every_hop() {
+    record(&Document::from_toml("x.toml", TURNS).and_then(|document| document.check()).unwrap());
+}
