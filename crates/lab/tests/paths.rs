@@ -162,7 +162,8 @@ fn what_is_wrong_with_paths_is_said() {
     }
 }
 
-/// A packet takes the path whose turn it is. One path has a medium in its reverse direction, another a queue that holds packets.
+/// A packet takes the path whose turn it is.
+/// One path has a medium in its reverse direction, another a queue that holds packets.
 const TURNS: &str = r#"
 duration = "10 s"
 seed = 1
